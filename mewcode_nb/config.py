@@ -1,0 +1,51 @@
+"""Settings: their names, defaults and checks, and where each value came from.
+
+Order, later wins: defaults, user file, project file (safe keys only), IPython configuration,
+environment, magic options. This module holds the values and the merge; reading files is `load`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting, with its default. Durations in seconds, sizes in tokens unless named otherwise."""
+
+    model: str = "claude-sonnet-5-5"
+    mode: str = "ask"
+    """plan, ask, edit or open."""
+    base_url: str = ""
+    """The Messages API to talk to; empty for the SDK's own. Never from the project."""
+    max_tokens: int = 32_000
+    """The most one response may have; the model's own limit also holds."""
+    context_window: int = 0
+    """The model's window, where its record cannot be read; 0 for unknown."""
+    max_steps: int = 50
+    """Requests in one turn before it stops."""
+    max_retries: int = 4
+    """Attempts after the first for failures that may pass."""
+    max_wait: float = 60.0
+    """The longest single wait before a retry; a longer `retry-after` ends the turn with a message."""
+    stall_seconds: float = 120.0
+    """Silence in a stream (pings do not count) after which it is given up."""
+    connect_seconds: float = 15.0
+    cache_ttl: str = "5m"
+    """5m or 1h."""
+    thinking: str = "off"
+    """off or adaptive."""
+    approval: str = "auto"
+    """auto, buttons, input or deny: how a person is asked."""
+    approval_seconds: float = 900.0
+    """How long an approval card stays open before it counts as denied."""
+    language: str = "auto"
+    """auto, en or zh: the language of our own words on screen."""
+    preload: bool = True
+    """Import the SDK on a quiet kernel after the loading cell has ended."""
+    instructions_fallback: bool = True
+    """Read AGENTS.md or CLAUDE.md of the root where there is no MEWCODE.md."""
+    local: bool = False
+    """For small local models: recover tool calls written as text, no cache marks, no thinking."""
