@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -55,7 +55,7 @@ class ModelLimits:
     window: int
     max_output: int
     source: str
-    """`model record`, `settings` or `default`."""
+    """`model record`, `settings`, `known model` or `default`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,11 @@ class Completion:
     model: str
     message_id: str
     request_id: str | None = None
+    invalid_inputs: Mapping[str, str] = field(default_factory=dict)
+    """Calls whose input was no JSON object, by `tool_use` id, with the reason for the model.
+
+    Their block carries an empty input, so that it can be stored and sent back; none may run.
+    """
 
 
 ModelEvent: TypeAlias = (
@@ -82,7 +87,7 @@ class Model(Protocol):
     `mewcode_nb.errors.ModelError`. It retries by itself what may pass and has shown nothing yet.
     """
 
-    def stream(self, request: Request) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Send the request; deltas first, one completion last."""
         ...
 

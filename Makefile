@@ -1,0 +1,53 @@
+# The front door. Every target sets up what it needs; the first run takes a minute or so.
+#   make demo             JupyterLab on the first notebook (no key needed)
+#   make demo HEADLESS=1  the same notebook, executed without a browser
+#   make test             the whole suite          make check   static checks
+#   make bench            ratios against baselines make lock    renew requirements/dev.txt
+SHELL := /bin/bash
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup browser demo test check bench build lock clean
+
+help:
+	@sed -n '2,5s/^# *//p' $(MAKEFILE_LIST)
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.txt pyproject.toml scripts/find_python.sh
+	@echo "Setting up $(VENV) (once)"
+	@set -e; python="$$(scripts/find_python.sh)"; \
+	  "$$python" -m venv "$(VENV)"; \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch "$(STAMP)"
+
+browser:
+	@scripts/install_chromium.sh
+
+demo: $(STAMP)
+	@"$(BIN)/mewcode-nb" demo $(if $(HEADLESS),--headless) $(ARGS)
+
+test: $(STAMP) browser
+	@"$(BIN)/python" -m pytest $(ARGS)
+
+check: $(STAMP)
+	@"$(BIN)/ruff" check .
+	@"$(BIN)/ruff" format --check .
+	@"$(BIN)/mypy"
+	@"$(BIN)/lint-imports" --no-cache
+
+bench: $(STAMP)
+	@"$(BIN)/python" -m benchmarks $(ARGS)
+
+build: $(STAMP)
+	@scripts/check_wheel.sh "$(BIN)/python"
+
+lock:
+	@scripts/lock.sh
+
+clean:
+	@rm -rf "$(VENV)" artifacts build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

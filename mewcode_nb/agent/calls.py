@@ -1,0 +1,188 @@
+"""One tool call, from the model's request to the result block: check, propose, judge, ask, run.
+
+This is one of the two places where any exception is caught: whatever a tool raises becomes a result
+marked as an error, so that the conversation stays valid and the turn goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from mewcode_nb.agent.approval import Approver, Mode, judge
+from mewcode_nb.errors import ToolError
+from mewcode_nb.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Decision,
+    Effect,
+    Event,
+    Proposal,
+    ToolFinished,
+    ToolStarted,
+)
+from mewcode_nb.messages import Json, ToolResultBlock, ToolUseBlock, block_text, tool_result
+from mewcode_nb.prompt import as_data
+from mewcode_nb.redact import Redactor
+from mewcode_nb.tools.base import Tool, ToolContext, ToolInput, ToolResult
+
+__all__ = ["CallOutcome", "CallRules", "CallRunner", "refusal"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRules:
+    """What holds for every call of one step."""
+
+    mode: Mode
+    refused: Mapping[str, str]
+    """Calls that must not run, by `tool_use` id, with the reason for the model."""
+    before_acting: Callable[[], None]
+    """Called once a call that may change something is allowed, before it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The end of one call: the block for the model and the tool's own result."""
+
+    block: ToolResultBlock
+    result: ToolResult
+    ran: bool
+    """Whether the tool was started; false for refused and unfit calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    tool: Tool[ToolInput]
+    args: ToolInput
+
+
+class CallRunner:
+    """Runs calls against a fixed set of tools."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool[ToolInput]],
+        approver: Approver,
+        context: ToolContext,
+        redactor: Redactor,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._approver = approver
+        self._context = context
+        self._redactor = redactor
+        self._clock = clock
+
+    async def run(
+        self, call: ToolUseBlock, rules: CallRules
+    ) -> AsyncGenerator[Event | CallOutcome, None]:
+        """Yields what happens, and last the outcome; only cancellation gets out."""
+        started = self._clock()
+        title, ran = call["name"], False
+        try:
+            checked = self._check(call, rules)
+            proposal = checked.tool.propose(call["id"], checked.args, self._context)
+            title = proposal.title
+            decision = self._judged(rules.mode, proposal)
+            if decision is None:
+                yield ApprovalAsked(proposal)
+                decision = await self._approver.ask(proposal)
+                yield ApprovalGiven(proposal, decision)
+            elif proposal.effect is not Effect.READ:
+                yield ApprovalGiven(proposal, decision)
+            if not decision.allow:
+                raise ToolError(refusal(decision))
+            if proposal.effect is not Effect.READ:
+                rules.before_acting()
+            ran = True
+            yield ToolStarted(call["id"], call["name"], title)
+            result = await checked.tool.run(checked.args, self._context)
+        except ToolError as error:
+            result = _failed(str(error))
+        except Exception as error:
+            _log.exception("tool %s failed", call["name"])
+            result = _failed(f"{call['name']} failed inside: {type(error).__name__}: {error}")
+        for read in result.reads:
+            self._context.reads.add(read)
+        block = self._block(call, result)
+        yield ToolFinished(
+            tool_use_id=call["id"],
+            name=call["name"],
+            title=title,
+            is_error=result.is_error,
+            summary=self._redactor.mask(result.summary),
+            seconds=self._clock() - started,
+            output=block_text(block),
+            display=result.display,
+        )
+        yield CallOutcome(block, result, ran)
+
+    def _check(self, call: ToolUseBlock, rules: CallRules) -> _Checked:
+        """The tool and its checked input; raises `ToolError` for the model."""
+        reason = rules.refused.get(call["id"])
+        if reason:
+            raise ToolError(reason)
+        tool = self._tools.get(call["name"])
+        if tool is None:
+            known = ", ".join(self._tools)
+            raise ToolError(f"There is no tool named {call['name']!r}. The tools are: {known}.")
+        try:
+            return _Checked(tool, tool.input_model.model_validate(call["input"]))
+        except ValidationError as error:
+            raise ToolError(_schema_text(call["name"], error)) from error
+
+    @staticmethod
+    def _judged(mode: Mode, proposal: Proposal) -> Decision | None:
+        """The policy's own decision, or nothing when a person must be asked."""
+        verdict, why = judge(mode, proposal)
+        if verdict == "ask":
+            return None
+        return Decision(allow=verdict == "allow", by=f"mode {mode}", reason=why)
+
+    def _block(self, call: ToolUseBlock, result: ToolResult) -> ToolResultBlock:
+        content = _escaped(self._redactor.mask_json(result.content))
+        return tool_result(call["id"], content, is_error=result.is_error)
+
+
+def refusal(decision: Decision) -> str:
+    """What the model is told when a call was not allowed."""
+    reason = f" Reason: {decision.reason}." if decision.reason else ""
+    return (
+        f"Not run: refused by {decision.by}.{reason} "
+        "Nothing was changed. Do not try the same call again; look for another way or ask the user."
+    )
+
+
+def _failed(text: str) -> ToolResult:
+    first = text.strip().split("\n", 1)[0]
+    return ToolResult(content=text, summary=first[:200], is_error=True)
+
+
+def _schema_text(name: str, error: ValidationError) -> str:
+    problems = [
+        f"- {'.'.join(str(part) for part in item['loc']) or 'input'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False)
+    ]
+    return f"Not run: the input of {name} does not fit its schema.\n" + "\n".join(problems)
+
+
+def _escaped(content: Json) -> Json:
+    """The content with our own element names escaped in every text part; images stay."""
+    if isinstance(content, str):
+        return as_data(content)
+    if isinstance(content, list):
+        return [_escaped_part(part) for part in content]
+    return content
+
+
+def _escaped_part(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    text = part.get("text")
+    return {**part, "text": as_data(text)} if isinstance(text, str) else part

@@ -1,0 +1,116 @@
+"""The prompt, assembled so that its bytes stay the same: sections, cache marks, reminders.
+
+Everything here is pure. A section that does not change comes first; what is new during a session
+travels as a reminder in the next user message, so that the cached prefix is never broken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mewcode_nb.messages import JsonObject, clean_text
+
+__all__ = [
+    "CACHE_LOOK_BACK",
+    "CacheTtl",
+    "Section",
+    "as_data",
+    "cache_mark",
+    "mark_messages",
+    "reminder",
+    "system_blocks",
+]
+
+CacheTtl = Literal["5m", "1h"]
+
+CACHE_LOOK_BACK = 15
+"""Blocks between two marks. The service looks back about 20 blocks from a mark for an entry it can
+read (context-engineering facts, 1.5), so a mark at least every 15 keeps a long turn in reach."""
+
+_OWN_ELEMENT = re.compile(r"<(?=/?mewcode-)", re.IGNORECASE)
+_MARKABLE = frozenset({"text", "image", "tool_use", "tool_result", "document"})
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A named part of the system prompt. Lower priorities come first and change least."""
+
+    name: str
+    priority: int
+    text: str
+    stable: bool = False
+    """The same in every session of this version: the first cache mark goes after the last of these."""
+
+
+def system_blocks(sections: Iterable[Section], ttl: CacheTtl) -> tuple[JsonObject, ...]:
+    """The system prompt as the API takes it, in ascending priority, with at most two cache marks."""
+    ordered = sorted(
+        (section for section in sections if section.text.strip()),
+        key=lambda section: (section.priority, section.name),
+    )
+    blocks: list[JsonObject] = [
+        {"type": "text", "text": clean_text(section.text.strip())} for section in ordered
+    ]
+    stable = [index for index, section in enumerate(ordered) if section.stable]
+    for index in {*stable[-1:], len(blocks) - 1} if blocks else ():
+        blocks[index]["cache_control"] = cache_mark(ttl)
+    return tuple(blocks)
+
+
+def mark_messages(messages: Sequence[JsonObject], ttl: CacheTtl) -> tuple[JsonObject, ...]:
+    """The messages with a cache mark on the last block, and one `CACHE_LOOK_BACK` blocks before it.
+
+    Marked blocks are copies; the given messages are left as they are. Thinking blocks and empty
+    blocks carry no marks: the service refuses them.
+    """
+    places = [
+        (row, column)
+        for row, message in enumerate(messages)
+        for column, block in enumerate(_blocks(message))
+        if _can_be_marked(block)
+    ]
+    chosen = {place for place in (places[-1:] + places[-1 - CACHE_LOOK_BACK : -CACHE_LOOK_BACK])}
+    rows = {row for row, _ in chosen}
+    return tuple(
+        _with_marks(message, row, chosen, ttl) if row in rows else message
+        for row, message in enumerate(messages)
+    )
+
+
+def cache_mark(ttl: CacheTtl) -> JsonObject:
+    """The `cache_control` value; five minutes is the service's default and needs no `ttl`."""
+    return {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+
+
+def reminder(kind: str, text: str) -> str:
+    """News for the model that the user did not say, as a marked element of a user message."""
+    return f'<mewcode-reminder kind="{kind}">\n{as_data(text.strip())}\n</mewcode-reminder>'
+
+
+def as_data(text: str) -> str:
+    """The text with our own element names escaped, so that no file or output can pose as us."""
+    return _OWN_ELEMENT.sub("&lt;", text)
+
+
+def _blocks(message: JsonObject) -> list[JsonObject]:
+    content = message["content"]
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _can_be_marked(block: JsonObject) -> bool:
+    return block.get("type") in _MARKABLE and block.get("text") != ""
+
+
+def _with_marks(
+    message: JsonObject, row: int, chosen: set[tuple[int, int]], ttl: CacheTtl
+) -> JsonObject:
+    blocks = [
+        {**block, "cache_control": cache_mark(ttl)} if (row, column) in chosen else block
+        for column, block in enumerate(_blocks(message))
+    ]
+    return {**message, "content": list(blocks)}
