@@ -20,6 +20,11 @@ ToolError                        the model: becomes a tool_result marked as an e
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mewcode_nb.messages import Block
+
 __all__ = [
     "AuthenticationFailed",
     "ConfigError",
@@ -120,6 +125,9 @@ class ModelUnavailable(ModelError):
 
 class StreamBroken(ModelUnavailable):
     """The answer had begun to arrive when the connection or the service failed."""
+
+    partial: tuple[Block, ...] = ()
+    """The words that had arrived, as text blocks; never half a call or half a thought."""
 
 
 class ToolError(Exception):
