@@ -42,11 +42,11 @@ class Section:
     priority: int
     text: str
     stable: bool = False
-    """The same in every session of this version: the first cache mark goes after the last of these."""
+    """The same in every session of this version; the first cache mark follows the last of these."""
 
 
 def system_blocks(sections: Iterable[Section], ttl: CacheTtl) -> tuple[JsonObject, ...]:
-    """The system prompt as the API takes it, in ascending priority, with at most two cache marks."""
+    """The system prompt as the API takes it, by ascending priority, with at most two cache marks."""
     ordered = sorted(
         (section for section in sections if section.text.strip()),
         key=lambda section: (section.priority, section.name),
@@ -72,7 +72,7 @@ def mark_messages(messages: Sequence[JsonObject], ttl: CacheTtl) -> tuple[JsonOb
         for column, block in enumerate(_blocks(message))
         if _can_be_marked(block)
     ]
-    chosen = {place for place in (places[-1:] + places[-1 - CACHE_LOOK_BACK : -CACHE_LOOK_BACK])}
+    chosen = {*places[-1:], *places[-1 - CACHE_LOOK_BACK : -CACHE_LOOK_BACK]}
     rows = {row for row, _ in chosen}
     return tuple(
         _with_marks(message, row, chosen, ttl) if row in rows else message

@@ -181,9 +181,7 @@ class Agent:
 
     def _accept(self, turn: TurnState, completion: Completion) -> Iterator[Event]:
         """Keep a complete answer and decide what follows from it."""
-        verdict = read_stop(
-            completion, tools_off=turn.request.tools_off, cut_calls=turn.cut_calls
-        )
+        verdict = read_stop(completion, tools_off=turn.request.tools_off, cut_calls=turn.cut_calls)
         turn.partial.clear()
         turn.usage += completion.usage
         turn.stop_reason = completion.stop_reason

@@ -94,9 +94,7 @@ def _said(completion: Completion) -> tuple[Notice, ...]:
                 ),
             )
         case "refusal":
-            return (
-                Notice("the model declined to answer", "error", remedy="say it another way"),
-            )
+            return (Notice("the model declined to answer", "error", remedy="say it another way"),)
         case "model_context_window_exceeded":
             return (
                 Notice(
