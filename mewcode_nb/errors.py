@@ -55,6 +55,10 @@ class MewcodeError(Exception):
     def __str__(self) -> str:
         return f"{self.message} — {self.remedy}" if self.remedy else self.message
 
+    def _render_traceback_(self) -> list[str]:
+        """One line instead of a traceback: IPython asks an exception for this by name."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ConfigError(MewcodeError):
     """A setting has a value that cannot be used."""

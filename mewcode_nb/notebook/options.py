@@ -1,0 +1,118 @@
+"""What may stand on the magic's line, parsed without ending the process or touching the prompt.
+
+A parser of our own over `argparse`: `--help` is an answer instead of a `SystemExit`, and each
+mistake is one line that names the offending word and the remedy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import shlex
+from dataclasses import dataclass
+from typing import NoReturn
+
+from mewcode_nb.agent.approval import Mode
+from mewcode_nb.errors import UsageError
+
+__all__ = ["OPTION_HELP", "TurnOptions", "cell_help", "parse_turn_options"]
+
+OPTION_HELP: dict[str, str] = {
+    "-m": "model for this turn",
+    "--model": "model for this turn",
+    "--mode": "plan, ask, edit or open, for this turn",
+    "--new": "begin a new session first",
+    "--fresh": "ask again even where an answer is stored for this cell",
+    "--no-tools": "refuse every tool call of this turn",
+    "--max-steps": "requests after which the turn stops",
+    "-o": "bind the turn's result to this name",
+    "--help": "show this help and send nothing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """One turn's options; None where the session's setting holds."""
+
+    model: str | None = None
+    mode: Mode | None = None
+    new: bool = False
+    fresh: bool = False
+    no_tools: bool = False
+    max_steps: int | None = None
+    output: str | None = None
+    help: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, remedy="see %%mewcode --help")
+
+
+def cell_help() -> str:
+    """Help for the cell magic, at most a screen."""
+    return (
+        "%%mewcode [options]          the lines below are the prompt, word for word\n"
+        + _parser().format_help().partition("\n\n")[2]
+        + "\nThe line magic: %mewcode help"
+    )
+
+
+def parse_turn_options(line: str) -> TurnOptions:
+    """The options on the line; raises `UsageError` with one line naming what was wrong."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(
+            f"the options {line!r} cannot be read: {error}", remedy="close the quotes"
+        ) from error
+    known, rest = _parser().parse_known_args(words)
+    if rest:
+        raise UsageError(_unknown(rest[0]), remedy=_remedy(rest[0]))
+    return TurnOptions(**vars(known))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="%%mewcode", add_help=False, allow_abbrev=False)
+    add = parser.add_argument
+    add("-m", "--model", metavar="MODEL", help=OPTION_HELP["--model"])
+    add("--mode", type=_mode, metavar="MODE", help=OPTION_HELP["--mode"])
+    add("--new", action="store_true", help=OPTION_HELP["--new"])
+    add("--fresh", action="store_true", help=OPTION_HELP["--fresh"])
+    add("--no-tools", action="store_true", help=OPTION_HELP["--no-tools"])
+    add("--max-steps", type=_positive, metavar="N", help=OPTION_HELP["--max-steps"])
+    add("-o", dest="output", type=_identifier, metavar="NAME", help=OPTION_HELP["-o"])
+    add("-h", "--help", action="store_true", help=OPTION_HELP["--help"])
+    return parser
+
+
+def _mode(text: str) -> Mode:
+    try:
+        return Mode(text)
+    except ValueError:
+        raise UsageError(
+            f"--mode {text!r} is not a mode", remedy="use plan, ask, edit or open"
+        ) from None
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UsageError(f"--max-steps {text!r} is not a number", remedy="give 1 or more")
+    return int(text)
+
+
+def _identifier(text: str) -> str:
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise UsageError(f"-o {text!r} is not a variable name", remedy="use letters, digits and _")
+    return text
+
+
+def _unknown(word: str) -> str:
+    kind = "option" if word.startswith("-") else "word"
+    return f"{kind} {word!r} is not known on the %%mewcode line"
+
+
+def _remedy(word: str) -> str:
+    if word.startswith("-"):
+        return "see %%mewcode --help"
+    return "the prompt goes on the lines below"

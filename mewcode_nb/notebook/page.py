@@ -1,0 +1,80 @@
+"""A short text for the user in each form a front end may read: plain, Markdown, a little HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["Page", "code_span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a subcommand shows. Markdown and HTML hold only what this module escaped."""
+
+    plain: str
+    markdown: str
+    html: str = ""
+
+    @classmethod
+    def fixed(cls, text: str) -> Page:
+        """Text whose lines and columns stay as they are."""
+        longest = max((len(run) for run in _backtick_runs(text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return cls(text, f"{fence}text\n{text}\n{fence}")
+
+    @classmethod
+    def warning(cls, text: str) -> Page:
+        """One line in red where colour is to be had."""
+        colour = "color:#b3261e;font-weight:600"
+        return cls(text, f"**{code_span(text)}**", f'<p style="{colour}">{html.escape(text)}</p>')
+
+    @classmethod
+    def table(cls, rows: Iterable[tuple[str, ...]], after: str = "") -> Page:
+        """Rows of two or more columns, the first a name; `after` is text below, shown as it is."""
+        kept = [tuple(_one_line(cell) for cell in row) for row in rows]
+        count = max((len(row) for row in kept), default=0)
+        widths = [max(len(row[at]) for row in kept if at < len(row)) for at in range(count)]
+        plain = "\n".join(
+            "  ".join(f"{cell:<{widths[at]}}" for at, cell in enumerate(row)).rstrip()
+            for row in kept
+        )
+        lines = ["|" + " |" * count, "|" + " --- |" * count]
+        lines += ["| " + " | ".join(code_span(cell) for cell in row) + " |" for row in kept]
+        markdown = "\n".join(lines)
+        if after:
+            below = cls.fixed(after)
+            return cls(f"{plain}\n\n{below.plain}", f"{markdown}\n\n{below.markdown}")
+        return cls(plain, markdown)
+
+    def bundle(self) -> dict[str, str]:
+        """The MIME bundle to publish."""
+        data = {"text/plain": self.plain, "text/markdown": self.markdown}
+        return {**data, "text/html": self.html} if self.html else data
+
+
+def code_span(text: str) -> str:
+    """The text as a Markdown code span that nothing in it can end, safe inside a table cell."""
+    inner = _one_line(text).replace("|", "\\|")
+    if not inner:
+        return ""
+    ticks = "`" * (max((len(run) for run in _backtick_runs(inner)), default=0) + 1)
+    pad = " " if inner.startswith("`") or inner.endswith("`") else ""
+    return f"{ticks}{pad}{inner}{pad}{ticks}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _backtick_runs(text: str) -> list[str]:
+    runs: list[str] = []
+    current = ""
+    for character in text + " ":
+        if character == "`":
+            current += character
+        elif current:
+            runs.append(current)
+            current = ""
+    return runs

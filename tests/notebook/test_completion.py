@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+
+from mewcode_nb.notebook.completion import complete_magic, suggestions
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("%%mewcode --mo", ["--model", "--mode"]),
+        ("%%mewcode --mode ", ["plan", "ask", "edit", "open"]),
+        ("%%mewcode --mode=e", ["edit"]),
+        ("%%mewcode --mode edit --fr", ["--fresh"]),
+        ("%%mewcode -o ", []),
+        ("%mewcode st", ["status"]),
+        ("%mewcode mode p", ["plan"]),
+        ("%mewcode tutorial o", ["on", "off"]),
+        ("%mewcode config max_s", ["max_steps"]),
+        ("%mewcode", []),
+        ("x = 1 --mo", []),
+        ("%mewcodes --mo", []),
+    ],
+)
+def test_suggestions_fit_what_was_typed(line, words):
+    assert suggestions(line) == words
+
+
+def test_the_shell_offers_options_and_no_python_names_for_them(ipython_shell):
+    ipython_shell.Completer.custom_matchers.append(complete_magic)
+    offered = []
+    with provisionalcompleter():
+        for line in ("%%mewcode --mo", "%%mewcode --mode ed", "%%mewcode --", "import o; o.--mo"):
+            found = ipython_shell.Completer.completions(line, len(line))
+            offered.append([line[: item.start] + item.text for item in found])
+    assert offered[0] == ["%%mewcode --mode", "%%mewcode --model"]
+    assert offered[1] == ["%%mewcode --mode edit"]
+    assert "%%mewcode --no-tools" in offered[2]
+    assert offered[3] == []
