@@ -1,3 +1,65 @@
-"""The test kit: a strict fake Messages API server, a scripted model, approvers, a temporary project."""
+"""The test kit: a strict fake Messages API server, a scripted model, an approver, a project.
 
-__all__: list[str] = []
+For tests of this package and of notebooks and tools that use it; docs/testing.md shows how. Names
+are loaded when first asked for, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mewcode_nb.testing.limits import Limits, Violation
+    from mewcode_nb.testing.log import RequestLog, Summary
+    from mewcode_nb.testing.project import Project, make_project
+    from mewcode_nb.testing.script import (
+        Ask,
+        Fault,
+        Reply,
+        Rule,
+        fail,
+        reply,
+        thinking,
+        tool_use,
+        when,
+    )
+    from mewcode_nb.testing.server import FakeServer
+
+__all__ = [
+    "Ask",
+    "FakeServer",
+    "Fault",
+    "Limits",
+    "Project",
+    "Reply",
+    "RequestLog",
+    "Rule",
+    "Summary",
+    "Violation",
+    "fail",
+    "make_project",
+    "reply",
+    "thinking",
+    "tool_use",
+    "when",
+]
+
+_HOMES = {
+    "limits": ("Limits", "Violation"),
+    "log": ("RequestLog", "Summary"),
+    "project": ("Project", "make_project"),
+    "script": ("Ask", "Fault", "Reply", "Rule", "fail", "reply", "thinking", "tool_use", "when"),
+    "server": ("FakeServer",),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"mewcode_nb.testing.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
