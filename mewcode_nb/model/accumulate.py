@@ -17,7 +17,7 @@ from mewcode_nb.events import TextDelta, ThinkingDelta, ToolInputDelta, Usage
 from mewcode_nb.messages import Block, Json, JsonObject, clean_text
 from mewcode_nb.model.protocol import Completion
 
-__all__ = ["CONTENT_EVENTS", "Accumulator", "Delta", "StreamDamaged", "read_usage"]
+__all__ = ["CONTENT_EVENTS", "Accumulator", "Delta", "StreamDamaged", "parse_event", "read_usage"]
 
 Delta: TypeAlias = TextDelta | ThinkingDelta | ToolInputDelta
 
@@ -199,6 +199,17 @@ class Accumulator:
         return ToolInputDelta(cast(int, event["index"]), _text(block.start, "name"), block.size)
 
 
+def parse_event(data: str | bytes) -> JsonObject:
+    """The JSON object of one event. Raises `StreamDamaged`."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise StreamDamaged("an event was not JSON") from error
+    if not isinstance(value, dict):
+        raise StreamDamaged("an event was not a JSON object")
+    return value
+
+
 def read_usage(raw: Mapping[str, Json], *, input_includes_cache: bool = False) -> Usage:
     """The service's usage object as the three inputs that do not overlap, and the output.
 
@@ -235,9 +246,9 @@ def _input(block: _Open) -> tuple[Json, str]:
     if not raw.strip():
         # A call without arguments sends no pieces; some servers put all of it into the start.
         value = block.start.get("input", {})
-        return (
-            (value, "") if isinstance(value, dict) else ({}, _quoted("not an object", str(value)))
-        )
+        if isinstance(value, dict):
+            return value, ""
+        return {}, _quoted("not a JSON object", str(value))
     try:
         value = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
