@@ -46,7 +46,7 @@ class Section:
 
 
 def system_blocks(sections: Iterable[Section], ttl: CacheTtl) -> tuple[JsonObject, ...]:
-    """The system prompt as the API takes it, by ascending priority, with at most two cache marks."""
+    """The system prompt as the API takes it, by ascending priority; at most two cache marks."""
     ordered = sorted(
         (section for section in sections if section.text.strip()),
         key=lambda section: (section.priority, section.name),

@@ -55,6 +55,8 @@ class AgentParts:
     tools: tuple[JsonObject, ...]
     new_id: Callable[[], str]
     max_tokens: int
+    mask: Callable[[str], str] = str
+    """Takes secrets out of a prompt before it is stored or sent."""
     cache_ttl: CacheTtl = "5m"
     thinking: Literal["off", "adaptive"] = "off"
     clock: Callable[[], float] = field(default=time.monotonic)
@@ -117,7 +119,7 @@ class Agent:
     def _open(self, turn: TurnState) -> Iterator[Event]:
         """Put the prompt on disk before anything is sent."""
         request = turn.request
-        blocks = [text_block(request.prompt)]
+        blocks = [text_block(self._parts.mask(request.prompt))]
         blocks += [text_block(reminder(kind, text)) for kind, text in request.news]
         self._journal.keep(self._append(turn, "user", blocks, "user"), cell=request.cell)
         notices = tuple(self._journal.flush())
@@ -133,8 +135,8 @@ class Agent:
     async def _step(self, turn: TurnState) -> AsyncGenerator[Event, None]:
         """One request and the tool calls it asks for."""
         turn.steps += 1
-        for event in self._journal.flush():
-            yield event
+        for notice in self._journal.flush():
+            yield notice
         async with aclosing(self._answer(turn)) as answer:
             async for event in answer:
                 if isinstance(event, Completion):
