@@ -1,7 +1,6 @@
-"""Settings: their names, defaults and checks, and where each value came from.
+"""The settings as one value: what `Agent`, magics and command line are built from.
 
-Order, later wins: defaults, user file, project file (safe keys only), IPython configuration,
-environment, magic options. This module holds the values and the merge; reading files is `load`.
+Which values are allowed is said in `rules`, where they may come from in `load`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting, with its default. Durations in seconds, sizes in tokens unless named otherwise."""
+    """Every setting, with its default. Durations in seconds, sizes in tokens."""
 
     model: str = "claude-sonnet-5-5"
     mode: str = "ask"
@@ -29,7 +28,7 @@ class Settings:
     max_retries: int = 4
     """Attempts after the first for failures that may pass."""
     max_wait: float = 60.0
-    """The longest single wait before a retry; a longer `retry-after` ends the turn with a message."""
+    """The longest wait before a retry; a longer `retry-after` ends the turn with a message."""
     stall_seconds: float = 120.0
     """Silence in a stream (pings do not count) after which it is given up."""
     connect_seconds: float = 15.0

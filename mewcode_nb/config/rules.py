@@ -1,0 +1,142 @@
+"""What each setting may be, and what a project may say about it. Pure.
+
+A project's file comes with the project, from anyone. It may choose how the agent works (language,
+model, thinking) and may lower what a turn may cost; it can neither redirect the service, nor touch
+approval, nor let this program import or run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+from urllib.parse import urlsplit
+
+__all__ = ["CREDENTIAL_KEYS", "RULES", "ProjectUse", "Rule", "Value", "host_of", "read_value"]
+
+Value = str | int | float | bool
+ProjectUse = Literal["free", "lower", "never"]
+"""What a project's file may do: choose freely, only lower the value in force, or nothing."""
+
+CREDENTIAL_KEYS = ("api_key", "auth_token")
+"""Keys of the user's own file that are no settings: they are never shown and never stored here."""
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_WORD_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a value must be."""
+
+    kind: type[str | int | float | bool]
+    project: ProjectUse = "never"
+    choices: tuple[str, ...] = ()
+    least: float = 0
+    most: float = 0
+    check: Literal["", "word", "url"] = ""
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.kind is bool:
+            return "true or false"
+        if self.check == "url":
+            return "an http:// or https:// address without a name or password in it"
+        if self.check == "word":
+            return "a name without spaces"
+        number = "a whole number" if self.kind is int else "a number"
+        return f"{number} from {self.least:,.15g} to {self.most:,.15g}"
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "model": Rule(str, "free", check="word"),
+        "mode": Rule(str, choices=("plan", "ask", "edit", "open")),
+        "base_url": Rule(str, check="url"),
+        "max_tokens": Rule(int, "lower", least=1, most=1_000_000),
+        "context_window": Rule(int, least=0, most=100_000_000),
+        "max_steps": Rule(int, "lower", least=1, most=10_000),
+        "max_retries": Rule(int, "lower", least=0, most=100),
+        "max_wait": Rule(float, least=0, most=86_400),
+        "stall_seconds": Rule(float, least=1, most=86_400),
+        "connect_seconds": Rule(float, least=0.1, most=3_600),
+        "cache_ttl": Rule(str, "free", choices=("5m", "1h")),
+        "thinking": Rule(str, "free", choices=("off", "adaptive")),
+        "approval": Rule(str, choices=("auto", "buttons", "input", "deny")),
+        "approval_seconds": Rule(float, least=1, most=604_800),
+        "language": Rule(str, "free", choices=("auto", "en", "zh")),
+        "preload": Rule(bool),
+        "instructions_fallback": Rule(bool, "free"),
+        "local": Rule(bool),
+    }
+)
+
+
+def read_value(rule: Rule, raw: object, *, words: bool = False) -> Value:
+    """The raw value in the rule's type; `ValueError` where it is none of the allowed ones.
+
+    Args:
+        rule: What the value must be.
+        raw: The value as its source gave it.
+        words: The source may give text for numbers and truth (environment, command line).
+    """
+    if words and isinstance(raw, str) and rule.kind is not str:
+        raw = _spelled(rule, raw.strip())
+    kinds = (int, float) if rule.kind is float else (rule.kind,)
+    if not isinstance(raw, kinds) or (isinstance(raw, bool) and rule.kind is not bool):
+        raise ValueError(rule.allowed)
+    if isinstance(raw, str):
+        return _checked_text(rule, str(raw))
+    if rule.kind is not bool and not rule.least <= raw <= rule.most:
+        raise ValueError(rule.allowed)
+    return rule.kind(raw)
+
+
+def host_of(url: str) -> str:
+    """The host and port of an address, all that is ever shown of it; empty where it has none."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    return f"{parts.hostname}{port}" if parts.hostname else ""
+
+
+def _spelled(rule: Rule, raw: str) -> object:
+    if rule.kind is bool:
+        word = raw.lower()
+        return True if word in _TRUE else False if word in _FALSE else raw
+    try:
+        return int(raw) if rule.kind is int else float(raw)
+    except ValueError:
+        return raw
+
+
+def _checked_text(rule: Rule, value: str) -> str:
+    if rule.choices and value not in rule.choices:
+        raise ValueError(rule.allowed)
+    if rule.check == "word" and not _is_word(value):
+        raise ValueError(rule.allowed)
+    if rule.check == "url" and value and not _is_address(value):
+        raise ValueError(rule.allowed)
+    return value
+
+
+def _is_word(value: str) -> bool:
+    printable = value.isprintable() and not any(character.isspace() for character in value)
+    return 0 < len(value) <= _WORD_CHARACTERS and printable
+
+
+def _is_address(value: str) -> bool:
+    if not value.isprintable() or " " in value:
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(host_of(value)) and "@" not in parts.netloc
