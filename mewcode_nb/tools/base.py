@@ -123,6 +123,8 @@ class ToolContext:
     """Why a real path is always asked about (`instructions file`, `.git`), or an empty string."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The environment for child processes, secrets already out."""
+    judged: dict[str, str] = field(default_factory=dict)
+    """Real path of each path as given, noted by `propose`: `run` acts on that one and no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class ToolResult:
     """Mime bundles approved code made, for the user."""
     namespace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`created`, `changed`, `removed`: names in the user's namespace."""
+    full: str = ""
+    """The whole output (up to `spill_bytes`) where `content` was cut; empty where it was not."""
 
 
 In_contra = TypeVar("In_contra", bound=ToolInput, contravariant=True)

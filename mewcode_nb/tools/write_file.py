@@ -1,0 +1,99 @@
+"""The `write_file` tool: a whole file, new or in the place of one the model has read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mewcode_nb.errors import ToolError
+from mewcode_nb.events import Effect, Proposal
+from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
+from mewcode_nb.tools.cut import one_line
+from mewcode_nb.tools.fresh import Snapshot, demand_fresh, load, store, text_of
+from mewcode_nb.tools.roots import Target, check_new_names, target_of
+from mewcode_nb.tools.textfile import TextFile, check_new_text, encode, with_line_ends
+from mewcode_nb.tools.unified import changed_lines, unified_diff
+
+__all__ = ["WriteFile", "WriteFileInput"]
+
+
+class WriteFileInput(ToolInput):
+    """What to write."""
+
+    path: str = Field(description="File to write; relative to the working folder, or absolute.")
+    content: str = Field(description="The whole new content of the file.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    before: Snapshot | None
+    old: str | None
+    new: str
+    data: bytes
+
+
+class WriteFile:
+    """Writes one file whole."""
+
+    name = "write_file"
+    description = (
+        "Create a text file, or replace the whole content of one. Missing folders are made. An "
+        "existing file must have been read with read_file in this session and be unchanged since; "
+        "it keeps its encoding, byte order mark, line ends and permissions. New files are UTF-8. "
+        "To change part of a file use edit_file, which is shorter and safer. The user sees the "
+        "difference and may refuse."
+    )
+    input_model: type[ToolInput] = WriteFileInput
+
+    def propose(self, tool_use_id: str, args: WriteFileInput, context: ToolContext) -> Proposal:
+        """The whole change as a diff; raises `ToolError` when it cannot be made."""
+        target = target_of(args.path, context)
+        plan = _plan(target, args.content, context)
+        verb = "create" if plan.before is None else "overwrite"
+        return Proposal(
+            tool_use_id,
+            self.name,
+            Effect.EDIT,
+            f"{verb} {one_line(target.shown)}",
+            targets=(str(target.path),),
+            diff=unified_diff(plan.old, plan.new, target.shown),
+            risks=target.risks + notebook_risk(target),
+            outside_root=target.outside,
+            protected=bool(target.protected),
+        )
+
+    async def run(self, args: WriteFileInput, context: ToolContext) -> ToolResult:
+        """Write it, as long as the disk is still as it was when the change was proposed."""
+        target = target_of(args.path, context, judged=True)
+        plan = _plan(target, args.content, context)
+        read = store(target, plan.data, plan.before)
+        added, removed = changed_lines(unified_diff(plan.old, plan.new, target.shown))
+        done = "created" if plan.before is None else "overwritten"
+        return ToolResult(
+            f"{target.shown} {done}: {read.size:,} bytes",
+            f"{done}, +{added} -{removed} lines",
+            reads=(read,),
+        )
+
+
+def notebook_risk(target: Target) -> tuple[str, ...]:
+    """A warning where a front end may hold the file open and write it back."""
+    if target.path.suffix != ".ipynb":
+        return ()
+    return ("a notebook file: if it is open, its front end may undo this or lose its own changes",)
+
+
+def _plan(target: Target, content: str, context: ToolContext) -> _Plan:
+    before = load(target)
+    if before is None:
+        if not target.path.name:
+            raise ToolError(f"{target.shown} is not a file name")
+        check_new_names(target.path)
+        check_new_text(TextFile(""), content)
+        return _Plan(None, None, content, content.encode("utf-8"))
+    old = text_of(target, before)
+    demand_fresh(target, before, context.reads)
+    check_new_text(old, content)
+    new = with_line_ends(content, old.text)
+    return _Plan(before, old.text, new, encode(old, new))
