@@ -75,7 +75,8 @@ def run_headless(notebook: Path, folder: Path, environ: Mapping[str, str]) -> He
 def _summary(notebook: Path) -> HeadlessRun:
     import nbformat  # noqa: PLC0415 (not needed to open JupyterLab)
 
-    cells = [cell for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code"]
+    book = nbformat.read(notebook, 4)  # type: ignore[no-untyped-call]
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
     sessions = sorted((notebook.parent / ".mewcode" / "sessions").glob("*/conversation.jsonl"))
     return HeadlessRun(
         notebook=notebook,
