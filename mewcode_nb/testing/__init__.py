@@ -10,8 +10,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mewcode_nb.testing.approver import AutoApprover
+    from mewcode_nb.testing.catalogue import FaultCase, NamedFault, c2_cases, c2_faults
     from mewcode_nb.testing.limits import Limits, Violation
     from mewcode_nb.testing.log import RequestLog, Summary
+    from mewcode_nb.testing.model import ScriptedModel
     from mewcode_nb.testing.project import Project, make_project
     from mewcode_nb.testing.script import (
         Ask,
@@ -24,20 +27,29 @@ if TYPE_CHECKING:
         tool_use,
         when,
     )
+    from mewcode_nb.testing.script_json import Scene, load_scene
     from mewcode_nb.testing.server import FakeServer
 
 __all__ = [
     "Ask",
+    "AutoApprover",
     "FakeServer",
     "Fault",
+    "FaultCase",
     "Limits",
+    "NamedFault",
     "Project",
     "Reply",
     "RequestLog",
     "Rule",
+    "Scene",
+    "ScriptedModel",
     "Summary",
     "Violation",
+    "c2_cases",
+    "c2_faults",
     "fail",
+    "load_scene",
     "make_project",
     "reply",
     "thinking",
@@ -46,6 +58,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "approver": ("AutoApprover",),
+    "catalogue": ("FaultCase", "NamedFault", "c2_cases", "c2_faults"),
+    "model": ("ScriptedModel",),
+    "script_json": ("Scene", "load_scene"),
     "limits": ("Limits", "Violation"),
     "log": ("RequestLog", "Summary"),
     "project": ("Project", "make_project"),
