@@ -1,3 +1,3 @@
-"""Sessions: append-only JSONL files. Start at `records` (the format), then `log` (writing), `replay`."""
+"""Sessions, append-only JSONL: `records` is the format, `log` writes, `replay` reads."""
 
 __all__: list[str] = []

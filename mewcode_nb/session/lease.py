@@ -1,0 +1,92 @@
+"""One process writes a session: the lease that says which, and keeps the others out.
+
+The operating system's lock decides, so a killed holder never leaves one behind and a paused one
+never loses it; the JSON beside it only names the holder for people. Where the file system cannot
+lock, the session is written all the same and the user is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from mewcode_nb.errors import SessionLocked
+from mewcode_nb.session.files import FileOps, Held
+
+__all__ = ["LEASE_NAME", "Lease", "take_lease"]
+
+LEASE_NAME = "lease.lock"
+_CANNOT_LOCK = frozenset(
+    {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, getattr(errno, "ENOTSUP", errno.EOPNOTSUPP)}
+)
+_HOLDER_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A session that is ours to write; `notice` is for the user where that could not be ensured."""
+
+    path: Path
+    held: Held | None
+    notice: str = ""
+
+    def release(self, files: FileOps) -> None:
+        """Name no holder any more, and let go; raises OSError."""
+        if self.held is None:
+            return
+        try:
+            files.replace_text(self.path, "")
+        finally:
+            self.held.release()
+
+
+def take_lease(folder: Path, started: float, files: FileOps) -> Lease:
+    """The lease of the session in `folder`; `started` in seconds since 1970.
+
+    Raises SessionLocked, naming the holder, when another process has it; OSError when the lock file
+    cannot be made.
+    """
+    path = folder / LEASE_NAME
+    try:
+        held = files.lock(path)
+    except BlockingIOError as error:
+        raise SessionLocked(
+            f"session {folder.name} is being written by {_holder(path)}",
+            remedy="close it there, or continue in a fork: %resume ID --fork",
+        ) from error
+    except OSError as error:
+        if error.errno not in _CANNOT_LOCK:
+            raise
+        return Lease(path, None, _unlocked_notice(folder, error))
+    return Lease(path, held, _sign(path, started, files))
+
+
+def _sign(path: Path, started: float, files: FileOps) -> str:
+    holder = {"host": socket.gethostname(), "pid": os.getpid(), "started": started}
+    try:
+        files.replace_text(path, json.dumps(holder) + "\n")
+    except OSError as error:
+        return f"the holder of {path} could not be written down: {error.strerror}"
+    return ""
+
+
+def _unlocked_notice(folder: Path, error: OSError) -> str:
+    return (
+        f"the file system of {folder} cannot lock ({error.strerror}): "
+        "open this session in one kernel at a time"
+    )
+
+
+def _holder(path: Path) -> str:
+    try:
+        with path.open("rb") as handle:
+            holder = json.loads(handle.read(_HOLDER_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return "another process"
+    if not isinstance(holder, dict):
+        return "another process"
+    return f"process {holder.get('pid')} on {holder.get('host')}"

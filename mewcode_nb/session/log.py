@@ -1,0 +1,247 @@
+"""Writing a session: append a batch of records, one write and one sync, and nothing else ever.
+
+What `append` has returned from is on the disk. After a failure, or a kill in the middle of a line,
+the next append first closes that line, so that a stump never swallows the record that follows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random as random_module
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from weakref import WeakSet
+
+from mewcode_nb.errors import SessionError, SessionNotFound
+from mewcode_nb.session.files import FileOps, RealFiles
+from mewcode_nb.session.lease import LEASE_NAME, Lease, take_lease
+from mewcode_nb.session.records import LINE_LIMIT, Record, SessionRecord, to_line
+
+__all__ = ["LOG_NAME", "SessionLog"]
+
+LOG_NAME = "conversation.jsonl"
+_ID_ATTEMPTS = 256
+_ROOM = "make room or choose a folder that can be written; the answer itself is not lost"
+
+
+class SessionLog:
+    """The open file of one session, held by this process alone.
+
+    Attributes: `folder`, `id` (the folder's name), `notice` (for the user; empty when all is well).
+    Safe to use from several threads; of no use in a forked child, where it is closed.
+    """
+
+    def __init__(self, folder: Path, fd: int, lease: Lease, files: FileOps) -> None:
+        self.folder = folder
+        self.id = folder.name
+        self.notice = lease.notice
+        self._fd = fd
+        self._lease = lease
+        self._files = files
+        self._line_open = False
+        self._owner = os.getpid()
+        self._mutex = threading.Lock()
+        _open_logs.add(self)
+
+    @classmethod
+    def create(
+        cls,
+        sessions: Path,
+        header: SessionRecord,
+        *,
+        clock: Callable[[], float],
+        random: random_module.Random,
+        files: FileOps | None = None,
+    ) -> SessionLog:
+        """A new session below the folder `sessions`, its header written with a new id and time.
+
+        The names reach the disk here, the header with the first batch. Raises SessionError.
+        """
+        ops = files or RealFiles()
+        now = clock()
+        try:
+            folder = _new_folder(sessions, now, random, ops)
+            log = cls(folder, *_new_file(folder, now, ops), ops)
+        except OSError as error:
+            raise _failure("create a session in", sessions, error) from error
+        try:
+            log._write_all(log._line(replace(header, id=folder.name, ts=now)))
+            ops.sync_folder(folder)
+            ops.sync_folder(sessions)
+        except (OSError, SessionError) as error:
+            log.close()
+            _remove_unused(folder)
+            if isinstance(error, SessionError):
+                raise
+            raise _failure("create a session in", sessions, error) from error
+        return log
+
+    @classmethod
+    def open_existing(
+        cls, folder: Path, *, clock: Callable[[], float], files: FileOps | None = None
+    ) -> SessionLog:
+        """The session in `folder`, to go on with.
+
+        Raises SessionNotFound, SessionLocked when another process writes it, or SessionError.
+        """
+        ops = files or RealFiles()
+        try:
+            fd = ops.open(folder / LOG_NAME)
+        except FileNotFoundError as error:
+            raise SessionNotFound(f"no session in {folder}", remedy="list: %resume") from error
+        except OSError as error:
+            raise _failure("open the session in", folder, error) from error
+        try:
+            lease = take_lease(folder, clock(), ops)
+            log = cls(folder, fd, lease, ops)
+            log._line_open = ops.ends_open(fd)
+        except OSError as error:
+            _close_quietly(fd, ops)
+            raise _failure("open the session in", folder, error) from error
+        except SessionError:
+            _close_quietly(fd, ops)
+            raise
+        return log
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / LOG_NAME
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Bring the records to the disk, in one write and one sync.
+
+        Raises SessionError when that failed: then none of them counts as stored, though a part may
+        be in the file, and the same batch may be given again.
+        """
+        if not records:
+            return
+        data = b"".join(self._line(record) for record in records)
+        with self._mutex:
+            self._check_open()
+            try:
+                self._write_all(data)
+                self._files.sync(self._fd)
+            except OSError as error:
+                self._line_open = True
+                raise _failure("write the session to", self.path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file and the lease; harmless when done twice."""
+        with self._mutex:
+            if self._fd < 0:
+                return
+            fd, self._fd = self._fd, -1
+            _open_logs.discard(self)
+            _close_quietly(fd, self._files)
+            with contextlib.suppress(OSError):  # the lock ends with the process at the latest
+                self._lease.release(self._files)
+
+    def _line(self, record: Record) -> bytes:
+        try:
+            return to_line(record)
+        except (TypeError, ValueError) as error:
+            limit = f"a record may have {LINE_LIMIT} bytes"
+            raise SessionError(f"cannot store a record: {error}", remedy=limit) from error
+
+    def _check_open(self) -> None:
+        if self._owner != os.getpid():
+            raise SessionError(
+                f"session {self.id} belongs to process {self._owner}, not to its fork {os.getpid()}"
+            )
+        if self._fd < 0:
+            raise SessionError(f"session {self.id} is closed", remedy="open it again: %resume")
+        try:
+            linked = self._files.is_linked(self._fd)
+        except OSError as error:
+            raise _failure("write the session to", self.path, error) from error
+        if not linked:
+            raise SessionError(
+                f"{self.path} was deleted while in use", remedy="begin a new session: %mewcode new"
+            )
+
+    def _write_all(self, data: bytes) -> None:
+        rest = memoryview(b"\n" + data if self._line_open else data)
+        self._line_open = True
+        while rest:
+            rest = rest[self._files.write(self._fd, rest) :]
+        self._line_open = False
+
+    def _abandon(self) -> None:
+        """In a forked child: close the descriptor; the lock belongs to the parent, so leave it."""
+        self._mutex = threading.Lock()
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+def _new_folder(sessions: Path, now: float, random: random_module.Random, files: FileOps) -> Path:
+    _make_parents(sessions, files)
+    stamp = datetime.fromtimestamp(now, UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    for attempt in range(_ID_ATTEMPTS):
+        # The attempt is added so that two kernels with one random seed part ways.
+        suffix = (random.getrandbits(16) + attempt) & 0xFFFF
+        folder = sessions / f"{stamp}-{suffix:04x}"
+        try:
+            files.make_folder(folder)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(0, f"no free session id in {_ID_ATTEMPTS} attempts", str(sessions))
+
+
+def _make_parents(folder: Path, files: FileOps) -> None:
+    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
+    for path in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another kernel was quicker
+            files.make_folder(path)
+            files.sync_folder(path.parent)
+
+
+def _new_file(folder: Path, now: float, files: FileOps) -> tuple[int, Lease]:
+    try:
+        fd = files.create(folder / LOG_NAME)
+        try:
+            return fd, take_lease(folder, now, files)
+        except OSError:
+            _close_quietly(fd, files)
+            raise
+    except OSError:
+        _remove_unused(folder)
+        raise
+
+
+def _remove_unused(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        for name in (LOG_NAME, LEASE_NAME):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _close_quietly(fd: int, files: FileOps) -> None:
+    # What was acknowledged has been synced: closing can lose nothing.
+    with contextlib.suppress(OSError):
+        files.close(fd)
+
+
+def _failure(action: str, path: Path, error: OSError) -> SessionError:
+    reason = error.strerror or type(error).__name__
+    return SessionError(f"cannot {action} {path}: {reason}", remedy=_ROOM)
+
+
+def _abandon_all() -> None:
+    for log in tuple(_open_logs):
+        log._abandon()
+    _open_logs.clear()
+
+
+# The one piece of module state: a hook for forked children cannot be taken back, so there is one
+# for all logs, and it must know which are open.
+_open_logs: WeakSet[SessionLog] = WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_all)

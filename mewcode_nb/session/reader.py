@@ -1,0 +1,205 @@
+"""Reading a session file whatever has happened to it: every line judged on its own.
+
+Lines end at the newline only: other line ends are ordinary characters inside JSON. A line that is
+damaged is searched for whole records: after the stump of a torn write, between runs of zero bytes a
+crash left behind. What could not be saved is reported by line number. The file is only ever read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from mewcode_nb.blocks import clean_json
+from mewcode_nb.errors import SessionError, SessionNotFound
+from mewcode_nb.messages import Json, JsonObject
+from mewcode_nb.session.parse import from_json
+from mewcode_nb.session.records import LINE_LIMIT, Record, UnknownRecord
+
+__all__ = ["Damage", "LogContents", "PlacedRecord", "read_log", "scan_log"]
+
+_CHUNK = 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
+_RECORD_START = re.compile(r'\{\s*"(?:type|role|ts)"\s*:')
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_DEEP_COST = 64 * 1024  # what a failure by nesting counts for: it tells no position
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRecord:
+    """A record and where it stands: `offset` of its line in bytes, `line` counted from 1."""
+
+    record: Record
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that was not one sound record, why, and how many records were found in it."""
+
+    line: int
+    reason: str
+    recovered: int = 0
+
+    def __str__(self) -> str:
+        saved = f"; {self.recovered} recovered" if self.recovered else ""
+        return f"line {self.line}: {self.reason}{saved}"
+
+
+@dataclass(frozen=True, slots=True)
+class LogContents:
+    """All that a file holds."""
+
+    records: tuple[PlacedRecord, ...]
+    damage: tuple[Damage, ...]
+
+
+def read_log(path: Path) -> LogContents:
+    """The file's records in order and its damage.
+
+    Raises SessionNotFound when there is no such file, SessionError when it cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            items = list(scan_log(handle))
+    except FileNotFoundError as error:
+        raise SessionNotFound(f"no session file at {path}", remedy="list them: %resume") from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SessionError(f"cannot read {path}: {reason}", remedy="check the file") from error
+    records = tuple(item for item in items if isinstance(item, PlacedRecord))
+    return LogContents(records, tuple(item for item in items if isinstance(item, Damage)))
+
+
+def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
+    """Records and damage as they come; holds one line at a time, and none over `LINE_LIMIT`."""
+    offset = handle.tell()
+    for number, (line, size) in enumerate(_lines(handle), start=1):
+        if line is None:
+            yield Damage(number, f"{size} bytes, more than the limit of {LINE_LIMIT}")
+        else:
+            for item in _judge(line, number):
+                yield item if isinstance(item, Damage) else PlacedRecord(item, offset, number)
+        offset += size
+
+
+def _lines(handle: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
+    """Lines without their newline, and their size with it; None for one that is too long."""
+    first = True
+    while line := handle.readline(LINE_LIMIT + 1):
+        size = len(line)
+        if size > LINE_LIMIT and not line.endswith(b"\n"):
+            del line
+            yield None, size + _skip_line(handle)
+            continue
+        yield line.rstrip(b"\n").removeprefix(_BOM if first else b""), size
+        first = False
+
+
+def _skip_line(handle: BinaryIO) -> int:
+    skipped = 0
+    while part := handle.readline(_CHUNK):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _judge(line: bytes, number: int) -> Iterable[Record | Damage]:
+    if not line.strip():
+        return ()
+    try:
+        record = _record(_decoded(line), cleaned=not _SURROGATE_ESCAPE.search(line))
+    except _BadLineError as error:
+        return _salvage(line, number, str(error))
+    if isinstance(record, UnknownRecord) and record.reason:
+        return (record, Damage(number, record.reason))
+    return (record,)
+
+
+class _BadLineError(ValueError):
+    """The line is not one JSON object as our writer writes them."""
+
+
+def _decoded(line: bytes) -> Json:
+    try:
+        return cast("Json", _DECODER.decode(line.decode()))
+    except UnicodeDecodeError as error:
+        raise _BadLineError("not UTF-8, perhaps cut inside a character") from error
+    except RecursionError as error:
+        raise _BadLineError("nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise _BadLineError(f"not JSON at character {error.pos + 1}") from error
+    except ValueError as error:
+        raise _BadLineError(str(error).partition(";")[0]) from error
+
+
+def _record(value: Json, *, cleaned: bool) -> Record:
+    if not isinstance(value, dict):
+        raise _BadLineError("not a JSON object")
+    return from_json(value if cleaned else cast("JsonObject", clean_json(value)))
+
+
+def _salvage(line: bytes, number: int, reason: str) -> Iterable[Record | Damage]:
+    zeros = line.count(0)
+    found = [record for part in re.split(rb"\x00+", line) for record in _whole_records(part)]
+    cause = f"{zeros} zero bytes" if zeros else reason
+    return (*found, Damage(number, cause, len(found)))
+
+
+def _whole_records(part: bytes) -> Iterator[Record]:
+    """Whole records inside damaged text, looked for in time linear in its length."""
+    text = part.decode("utf-8", "replace")
+    entries = not text.lstrip().startswith('{"type":')
+    budget = 4 * len(text) + 1024 * 1024
+    position = 0
+    while budget > 0 and (start := _RECORD_START.search(text, position)):
+        value, position, cost = _value_at(text, start.start())
+        budget -= cost
+        record = None if value is None else _known_record(value, entries=entries)
+        if record is not None:
+            yield record
+
+
+def _value_at(text: str, start: int) -> tuple[JsonObject | None, int, int]:
+    """The object that begins at `start`, where to look next, and the characters looked at."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return None, start + 1, error.pos - start + 1
+    except (ValueError, RecursionError):
+        return None, start + 1, _DEEP_COST
+    return value, end, end - start
+
+
+def _known_record(value: JsonObject, *, entries: bool) -> Record | None:
+    """The object as a record, or None for a block or another part of one.
+
+    An object that only has a role may be the argument of a tool call: it counts as an entry of the
+    Go program only where the line does not begin as a record of ours.
+    """
+    if "type" in value and not isinstance(value.get("ts"), (int, float)):
+        return None
+    if "type" not in value and not entries:
+        return None
+    record = from_json(cast("JsonObject", clean_json(value)))
+    return None if isinstance(record, UnknownRecord) else record
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return value
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
