@@ -313,7 +313,7 @@ class AnthropicModel:
         if isinstance(error, UnicodeEncodeError):
             text = "the conversation holds text that is not valid Unicode"
             return Fault(host, status=400, kind="invalid_request_error", message=text)
-        text = self.options.masked(str(error)) or type(error).__name__
+        text = self.options.masked(str(error)) or "the connection was lost"
         return Fault(host, kind="broken_stream", message=text)
 
 
