@@ -14,7 +14,6 @@ from typing import Literal
 from mewcode_nb.messages import JsonObject, clean_text
 
 __all__ = [
-    "CACHE_LOOK_BACK",
     "CacheTtl",
     "Section",
     "as_data",
@@ -25,10 +24,6 @@ __all__ = [
 ]
 
 CacheTtl = Literal["5m", "1h"]
-
-CACHE_LOOK_BACK = 15
-"""Blocks between two marks. The service looks back about 20 blocks from a mark for an entry it can
-read (context-engineering facts, 1.5), so a mark at least every 15 keeps a long turn in reach."""
 
 _OWN_ELEMENT = re.compile(r"<(?=/?mewcode-)", re.IGNORECASE)
 _MARKABLE = frozenset({"text", "image", "tool_use", "tool_result", "document"})
@@ -61,22 +56,16 @@ def system_blocks(sections: Iterable[Section], ttl: CacheTtl) -> tuple[JsonObjec
 
 
 def mark_messages(messages: Sequence[JsonObject], ttl: CacheTtl) -> tuple[JsonObject, ...]:
-    """The messages with a cache mark on the last block, and one `CACHE_LOOK_BACK` blocks before it.
+    """The messages with a cache mark where this request ends and where the last one ended.
 
-    Marked blocks are copies; the given messages are left as they are. Thinking blocks and empty
-    blocks carry no marks: the service refuses them.
+    A request ends with a user message, so these are the last blocks of the last two of them. The
+    service looks back only about 20 blocks from a mark for an entry to read; a step with many
+    parallel calls is longer, so the old end must be marked itself. Marked messages are copies.
+    Thinking and empty blocks carry no marks: the service refuses them.
     """
-    places = [
-        (row, column)
-        for row, message in enumerate(messages)
-        for column, block in enumerate(_blocks(message))
-        if _can_be_marked(block)
-    ]
-    chosen = {*places[-1:], *places[-1 - CACHE_LOOK_BACK : -CACHE_LOOK_BACK]}
-    rows = {row for row, _ in chosen}
+    ends = [row for row, message in enumerate(messages) if message["role"] == "user"][-2:]
     return tuple(
-        _with_marks(message, row, chosen, ttl) if row in rows else message
-        for row, message in enumerate(messages)
+        _marked(message, ttl) if row in ends else message for row, message in enumerate(messages)
     )
 
 
@@ -95,22 +84,17 @@ def as_data(text: str) -> str:
     return _OWN_ELEMENT.sub("&lt;", text)
 
 
-def _blocks(message: JsonObject) -> list[JsonObject]:
+def _marked(message: JsonObject, ttl: CacheTtl) -> JsonObject:
+    """A copy with the mark on its last block that can carry one; the message itself without."""
     content = message["content"]
-    if not isinstance(content, list):
-        return []
-    return [block for block in content if isinstance(block, dict)]
+    blocks = list(content) if isinstance(content, list) else []
+    for index in range(len(blocks) - 1, -1, -1):
+        block = blocks[index]
+        if isinstance(block, dict) and _can_be_marked(block):
+            blocks[index] = {**block, "cache_control": cache_mark(ttl)}
+            return {**message, "content": blocks}
+    return message
 
 
 def _can_be_marked(block: JsonObject) -> bool:
     return block.get("type") in _MARKABLE and block.get("text") != ""
-
-
-def _with_marks(
-    message: JsonObject, row: int, chosen: set[tuple[int, int]], ttl: CacheTtl
-) -> JsonObject:
-    blocks = [
-        {**block, "cache_control": cache_mark(ttl)} if (row, column) in chosen else block
-        for column, block in enumerate(_blocks(message))
-    ]
-    return {**message, "content": list(blocks)}

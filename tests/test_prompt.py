@@ -58,14 +58,14 @@ def test_one_hour_entries_name_their_ttl():
 def test_last_block_is_marked_and_input_left_alone():
     messages = [_user(_text("one")), _user(_text("two"), _text("three"))]
     marked = mark_messages(messages, "5m")
-    assert _marks(marked) == [(1, 1)]
+    assert _marks(marked) == [(0, 0), (1, 1)]
     assert _marks(messages) == []
-    assert marked[0] is messages[0]
 
 
-def test_long_turn_gets_an_intermediate_mark_fifteen_blocks_earlier():
-    messages = [_user(*[_text(str(i)) for i in range(20)])]
-    assert _marks(mark_messages(messages, "5m")) == [(0, 4), (0, 19)]
+def test_long_turn_marks_the_end_of_the_request_before_as_well():
+    answer = {"role": "assistant", "content": [_text(str(i)) for i in range(30)]}
+    messages = [_user(_text("a"), _text("b")), answer, _user(_text("c"))]
+    assert _marks(mark_messages(messages, "5m")) == [(0, 1), (2, 0)]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def read_stop(completion: Completion, *, tools_off: bool, cut_calls: int) -> Ver
     match completion.stop_reason:
         case "tool_use":
             off = dict.fromkeys(ids, "Tools are off for this turn. Answer in words.")
-            return Verdict(not ids, off if tools_off else dict(completion.invalid_inputs))
+            unfit = {key: f"Not run: {why}" for key, why in completion.invalid_inputs.items()}
+            return Verdict(not ids, off if tools_off else unfit)
         case "pause_turn":
             return Verdict(done=False, refused={})
         case "max_tokens" if ids:
