@@ -277,16 +277,21 @@ def _reason_by_names(names: Sequence[str]) -> str:
             return _FOLDERS[name]
         if name.startswith("profile_") and "startup" in names[position + 1 :]:
             return "IPython startup file"
-    last, parent = names[-1], names[-2] if len(names) > 1 else ""
-    if last in _FILES:
-        return _FILES[last]
-    if last.startswith("ipython") and last.endswith(("_config.py", "_config.json")):
+    return _reason_by_file(names[-1], names[-2] if len(names) > 1 else "")
+
+
+def _reason_by_file(name: str, folder: str) -> str:
+    if name in _FILES:
+        return _FILES[name]
+    if name.startswith("ipython") and name.endswith(("_config.py", "_config.json")):
         return "IPython startup file"
-    if last.startswith("jupyter") and "_config" in last:
+    if name.startswith("jupyter") and "_config" in name:
         return "Jupyter configuration"
-    if parent == "hooks" and last in _GIT_HOOKS:
+    if folder == "hooks" and name in _GIT_HOOKS:
         return "git hook"
-    return "Python start-up file" if last.endswith(".pth") else ""
+    if folder in ("site-packages", "dist-packages") and name.endswith(".pth"):
+        return "Python start-up file"
+    return ""
 
 
 def _mewcode_reason(below: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from mewcode_nb.config.files import Table, read_table, readable_by_others
-from mewcode_nb.config.rules import CREDENTIAL_KEYS, RULES, Value, host_of, read_value
+from mewcode_nb.config.rules import CREDENTIAL_KEYS, RULES, Value, host_of, is_loopback, read_value
 from mewcode_nb.config.settings import Settings
 from mewcode_nb.errors import ConfigError
 from mewcode_nb.events import Notice
@@ -28,7 +28,6 @@ SourceName = Literal["default", "user file", "project file", "ipython", "environ
 _API_VARIABLES = {"ANTHROPIC_BASE_URL": "base_url", "ANTHROPIC_MODEL": "model"}
 """The SDK's and the ecosystem's own names; the product's own outrank them."""
 
-_LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 _SHOWN_CHARACTERS = 60
 
 
@@ -171,9 +170,8 @@ class _Merge:
     def warn_of_clear_text(self) -> None:
         """A key that travels over plain http can be read on the way."""
         url = str(self.values.get("base_url", ""))
-        host = host_of(url)
-        if url.lower().startswith("http:") and not host.startswith(_LOOPBACK):
-            text = f"base_url goes to {host} over http: the key can be read on the way"
+        if url.lower().startswith("http:") and not is_loopback(url):
+            text = f"base_url goes to {host_of(url)} over http: the key can be read on the way"
             self.notices.append(Notice(text, "warning", remedy="use an https address"))
 
     def _table(self, path: Path, within: Path | None = None) -> Table:

@@ -7,13 +7,23 @@ approval, nor let this program import or run anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
-__all__ = ["CREDENTIAL_KEYS", "RULES", "ProjectUse", "Rule", "Value", "host_of", "read_value"]
+__all__ = [
+    "CREDENTIAL_KEYS",
+    "RULES",
+    "ProjectUse",
+    "Rule",
+    "Value",
+    "host_of",
+    "is_loopback",
+    "read_value",
+]
 
 Value = str | int | float | bool
 ProjectUse = Literal["free", "lower", "never"]
@@ -105,6 +115,15 @@ def host_of(url: str) -> str:
     except ValueError:
         return ""
     return f"{parts.hostname}{port}" if parts.hostname else ""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address names this machine itself."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return host in ("localhost", "::1") or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
 
 
 def _spelled(rule: Rule, raw: str) -> object:
