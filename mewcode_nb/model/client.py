@@ -30,7 +30,13 @@ from weakref import WeakKeyDictionary
 from mewcode_nb.errors import AuthenticationFailed
 from mewcode_nb.events import Retrying, SdkLoading
 from mewcode_nb.messages import Json, JsonObject
-from mewcode_nb.model.accumulate import CONTENT_EVENTS, Accumulator, Delta, parse_event
+from mewcode_nb.model.accumulate import (
+    CONTENT_EVENTS,
+    Accumulator,
+    Delta,
+    StreamDamaged,
+    parse_event,
+)
 from mewcode_nb.model.faults import (
     STALLED,
     UNREACHABLE,
@@ -254,10 +260,13 @@ class AnthropicModel:
     async def _check_type(self, response: httpx2.Response) -> None:
         """Raise for a body that is a page or one JSON object, and so no stream of events."""
         kind = response.headers.get("content-type", "")
-        if "text/html" in kind:
-            raise _StreamError(self._answered(response, "<html>"))
-        if "application/json" in kind:
-            raise _StreamError(self._answered(response, parse_event(await response.aread())))
+        if "text/html" not in kind and "application/json" not in kind:
+            return
+        body = await response.aread()
+        if not body.strip():
+            raise StreamDamaged("the answer was empty")
+        page = "text/html" in kind
+        raise _StreamError(self._answered(response, "<html>" if page else parse_event(body)))
 
     async def _record(self, model: str) -> tuple[int, int]:
         """The model's window and output as the server tells them, 0 where it does not."""

@@ -60,7 +60,7 @@ def choose_limits(model: str, record: tuple[int, int], setting: int) -> ModelLim
     window, output = record
     known = next((limits for name, limits in _KNOWN.items() if model.startswith(name)), None)
     if window:
-        return ModelLimits(window, output or _output(window, known), "model record")
+        return ModelLimits(window, output or _output(window, None), "model record")
     if setting > 0:
         return ModelLimits(setting, output or _output(setting, known), "settings")
     if known is not None:

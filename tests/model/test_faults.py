@@ -43,7 +43,7 @@ def verdict(status, body, headers=None):
         ("the request exceeds the available context size. try increasing it", None, None),
         (
             (
-                "This model's maximum context length is 4096 tokens. However, your request has 5000 "
+                "The maximum context length is 4096 tokens. However, your request has 5000 "
                 "input tokens. Please reduce the length of the input messages."
             ),
             5000,
@@ -51,7 +51,7 @@ def verdict(status, body, headers=None):
         ),
         (
             (
-                "This model's maximum context length is 4096 tokens. However, you requested 9000 "
+                "The maximum context length is 4096 tokens. However, you requested 9000 "
                 "tokens (8000 in the messages, 1000 in the completion). Please reduce the length"
             ),
             8000,
@@ -64,7 +64,7 @@ def verdict(status, body, headers=None):
         ),
         (
             (
-                "Trying to keep the first 10136 tokens when context the overflows. However, the model "
+                "Trying to keep the first 10136 tokens when context overflows. However, the model "
                 "is loaded with context length of only 7866 tokens, which is not enough."
             ),
             10_136,
@@ -153,14 +153,14 @@ def test_a_prompt_over_the_window_is_known_in_every_envelope(status, body, used,
         ("max_tokens: 65536 > 64000, which is the maximum allowed number of output tokens", 64_000),
         (
             (
-                "This model's maximum context length is 6048 tokens. However, you requested 6616 tokens "
+                "The maximum context length is 6048 tokens. However, you requested 6616 tokens "
                 "(568 in the messages, 6048 in the completion). Please reduce the length"
             ),
             5480,
         ),
         (
             (
-                "This model's maximum context length is 2048 tokens. However, your request has 8 input "
+                "The maximum context length is 2048 tokens. However, your request has 8 input "
                 "tokens plus 2045 'max_tokens'. Please reduce one or the other."
             ),
             2040,
