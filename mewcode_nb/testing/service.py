@@ -182,8 +182,7 @@ class Service:
             return self._logged(entry, Response(0, (Reset(),)))
         entry.status = 200
         if fault and fault.kind in ("html", "empty_body"):
-            page = (fault.body or HTML_PAGE) if fault.kind == "html" else ""
-            return self._logged(entry, _whole(200, page.encode(), "text/html; charset=utf-8"))
+            return self._logged(entry, _foreign(fault, bool(entry.body.get("stream"))))
         return self._logged(entry, self._answer(entry, items, spoil(reply), ask))
 
     def _answer(self, entry: RequestLog, items: Sequence[Item], reply: Reply, ask: Ask) -> Response:
@@ -282,6 +281,12 @@ def _kind(reply: Reply) -> str:
         if name in names:
             return kind
     return "empty"
+
+
+def _foreign(fault: Fault, streaming: bool) -> Response:
+    if fault.kind == "html":
+        return _whole(200, (fault.body or HTML_PAGE).encode(), "text/html; charset=utf-8")
+    return _whole(200, b"", "text/event-stream" if streaming else "application/json")
 
 
 def _json(status: int, body: Body, headers: Sequence[tuple[str, str]] = ()) -> Response:
