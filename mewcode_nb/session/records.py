@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias, cast
 
 from mewcode_nb.blocks import MAX_DEPTH, clean_json
@@ -313,9 +313,8 @@ def _children(value: Json) -> list[Json]:
 def _spoken_fields(record: object) -> Iterator[tuple[str, Json]]:
     for item in fields(record):  # type: ignore[arg-type]
         value = getattr(record, item.name)
-        optional = item.default is not MISSING or item.default_factory is not MISSING
-        silent = value in (None, "", (), {}, False, 0) or value == item.default
-        if item.name in {"ts", "extra"} or (optional and silent and item.name != "v"):
+        default = item.default_factory() if callable(item.default_factory) else item.default
+        if item.name in {"ts", "extra"} or (value == default and item.name != "v"):
             continue
         yield item.name, _plain(value)
 
