@@ -62,11 +62,14 @@ def server() -> Iterator[FakeServer]:
 
 @pytest.fixture(scope="module")
 def client(server: FakeServer) -> Iterator[anthropic.Anthropic]:
-    timeout = anthropic.Timeout(5.0, read=0.25)
     with anthropic.Anthropic(
-        base_url=server.base_url, api_key="k", max_retries=0, timeout=timeout
+        base_url=server.base_url, api_key="k", max_retries=0, timeout=30.0
     ) as made:
         yield made
+
+
+def impatient(client: anthropic.Anthropic) -> anthropic.Anthropic:
+    return client.with_options(timeout=anthropic.Timeout(30.0, read=0.7))
 
 
 def streamed(client: anthropic.Anthropic) -> tuple[str, anthropic.types.Message | None]:
@@ -89,9 +92,7 @@ def test_names_and_case_ids_are_unique():
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in c2_cases() if not c.named.name.endswith("pings_only")], ids=str
-)
+@pytest.mark.parametrize("case", c2_cases(silent=False), ids=str)
 def test_the_sdk_shows_each_fault_as_the_catalogue_says(
     server: FakeServer, client: anthropic.Anthropic, case: FaultCase
 ):
@@ -99,6 +100,16 @@ def test_the_sdk_shows_each_fault_as_the_catalogue_says(
     sees, _ = streamed(client)
     assert sees == case.named.sees
     assert server.unplayed == 0
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in c2_cases(["text"]) if c.named.silent and c.named.sees], ids=str
+)
+def test_p_04_the_sdk_shows_silence_only_by_its_own_timeout(
+    server: FakeServer, client: anthropic.Anthropic, case: FaultCase
+):
+    server.add(case.reply)
+    assert streamed(impatient(client))[0] == case.named.sees
 
 
 @pytest.mark.parametrize(
@@ -147,7 +158,7 @@ def test_p_13_answers_in_one_piece_fail_in_their_own_way(
 ):
     server.add(next(c for c in c2_cases(["text"]) if c.named.name == name).reply)
     with pytest.raises(Exception) as caught:  # noqa: PT011 -- the class is what is tested
-        client.messages.create(**REQUEST).content  # noqa: B018 -- the use that fails
+        impatient(client).messages.create(**REQUEST).content  # noqa: B018 -- the use that fails
     assert caught.type.__name__ == sees
 
 
