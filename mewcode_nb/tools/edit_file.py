@@ -105,6 +105,11 @@ def _plan(target: Target, args: EditFileInput, context: ToolContext) -> _Plan:
     text = normal(file.text)
     starts = _occurrences(text, old)
     if not starts:
+        if file.escaped and "\ufffd" in old:
+            raise ToolError(
+                "old holds \ufffd, which stands for bytes that are not UTF-8 and cannot be matched; "
+                "choose text without it"
+            )
         raise ToolError(_not_found(target, text, old))
     if len(starts) > 1 and not args.replace_all:
         raise ToolError(_ambiguous(target, text, starts))

@@ -110,4 +110,4 @@ def _path_hints(word: str, context: ToolContext) -> list[str]:
 
 
 def _is_program(path: Path) -> bool:
-    return path == Path(os.devnull) or (path.is_file() and os.access(path, os.X_OK))
+    return path == Path(os.devnull) or path.parent.name in {"bin", "sbin"}

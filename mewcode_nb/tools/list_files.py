@@ -8,7 +8,6 @@ from pydantic import Field
 
 from mewcode_nb.errors import ToolError
 from mewcode_nb.events import Effect, Proposal
-from mewcode_nb.messages import clean_text
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import counted, one_line
 from mewcode_nb.tools.ignored import Walk, matcher
@@ -74,7 +73,7 @@ def _list(args: ListFilesInput, context: ToolContext) -> ToolResult:
         if not matches(relative):
             continue
         count += 1
-        line = clean_text(shown(target.path / relative, context))
+        line = shown(target.path / relative, context)
         room -= len(line.encode()) + 1
         if len(kept) < _MOST and room > 0:
             kept.append(line)

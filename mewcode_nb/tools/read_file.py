@@ -130,7 +130,7 @@ def _image(target: Target, stream: BinaryIO, state: os.stat_result, media: str) 
         raise ToolError(f"{target.shown} grew while it was read; try again")
     note: dict[str, Json] = {
         "type": "text",
-        "text": f"[{shown_text(target.shown)}: {media}, {len(raw):,} bytes]",
+        "text": f"[{target.shown}: {media}, {len(raw):,} bytes]",
     }
     read = note_of(target.path, hashlib.sha256(raw).hexdigest(), state)
     return ToolResult([note, block], f"{media}, {len(raw):,} bytes", reads=(read,))
@@ -239,4 +239,4 @@ def _header(target: Target, part: _Range, size: int) -> str:
         facts.append("no newline at the end")
     if target.path.suffix == ".ipynb":
         facts.append("notebook file as JSON; use cells for the open notebook")
-    return f"[{shown_text(target.shown)}: {', '.join(facts)}; {size:,} bytes]"
+    return f"[{target.shown}: {', '.join(facts)}; {size:,} bytes]"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mewcode_nb.errors import ToolError
+from mewcode_nb.messages import clean_text
 from mewcode_nb.tools.base import ToolContext
 
 __all__ = [
@@ -105,8 +106,12 @@ def target_of(given: str, context: ToolContext, *, judged: bool = False) -> Targ
 
 
 def shown(path: Path, context: ToolContext) -> str:
-    """The path as the model may write it: relative inside the working folder, else absolute."""
-    return (path.relative_to(context.cwd) if path.is_relative_to(context.cwd) else path).as_posix()
+    """The path as the model may write it: relative inside the working folder, else absolute.
+
+    A name that is no text is shown with U+FFFD, so that the words can be sent.
+    """
+    near = path.relative_to(context.cwd) if path.is_relative_to(context.cwd) else path
+    return clean_text(near.as_posix())
 
 
 def check_new_names(path: Path) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from mewcode_nb.events import Effect, Proposal
 from mewcode_nb.messages import Json
 from mewcode_nb.tools.base import CodeRun, ToolContext, ToolInput, ToolResult
-from mewcode_nb.tools.cut import cut, one_line, without_escapes
+from mewcode_nb.tools.cut import counted, cut, one_line, without_escapes
 from mewcode_nb.tools.hints import python_hints
 from mewcode_nb.tools.images import IMAGE_TYPES, image_block
 
@@ -42,8 +42,8 @@ class RunPython:
     description = (
         "Run Python code in the user's notebook kernel, where their variables live; what it "
         "assigns stays. Gives printed output, the value of the last expression, figures as "
-        "images (at most 3), and the traceback when it fails. input() does not work. Print summaries (shape, head, "
-        "describe), not whole data. The user sees the code and may refuse."
+        "images (at most 3), and the traceback when it fails. input() does not work. Print "
+        "summaries (shape, head, describe), not whole data. The user sees the code and may refuse."
     )
     input_model: type[ToolInput] = RunPythonInput
 
@@ -141,9 +141,11 @@ def _images(done: CodeRun) -> tuple[list[dict[str, Json]], list[str]]:
             large += 1
         else:
             blocks.append(block)
-    notes = [f"[{extra} more images were shown to the user only]"] if extra else []
+    notes = []
+    if extra:
+        notes.append(f"[{counted(extra, 'more image')}, shown to the user only]")
     if large:
-        notes.append(f"[{large} images are over 5 MB and were shown to the user only]")
+        notes.append(f"[{counted(large, 'image')} over 5 MB, shown to the user only]")
     return blocks, notes
 
 

@@ -137,7 +137,7 @@ class Search:
             else await asyncio.to_thread(_python_job, target, args, context)
         )
         found = _Found(
-            lambda path: clean_text(shown(job.folder / path, context)),
+            lambda path: shown(job.folder / path, context),
             context.limits.result_bytes - 500,
             gaps=args.context > 0,
         )

@@ -1,8 +1,9 @@
 """Text files as bytes that must come back unchanged: encoding, byte order mark and line ends.
 
 A file is decoded to text that maps back to exactly the same bytes, also where it is not UTF-8:
-other bytes become lone surrogates (`surrogateescape`) and return as what they were. The model sees every
-line end as a plain newline; the file keeps its own, line by line. Nothing here touches the disk.
+other bytes become lone surrogates (`surrogateescape`) and return as what they were. The model sees
+every line end as a plain newline; the file keeps its own, line by line. Nothing here touches the
+disk.
 """
 
 from __future__ import annotations

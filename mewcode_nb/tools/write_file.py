@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mewcode_nb.errors import ToolError
 from mewcode_nb.events import Effect, Proposal
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import one_line
@@ -85,11 +84,9 @@ def notebook_risk(target: Target) -> tuple[str, ...]:
 
 
 def _plan(target: Target, content: str, context: ToolContext) -> _Plan:
+    check_new_names(target.path)
     before = load(target)
     if before is None:
-        if not target.path.name:
-            raise ToolError(f"{target.shown} is not a file name")
-        check_new_names(target.path)
         check_new_text(TextFile(""), content)
         return _Plan(None, None, content, content.encode("utf-8"))
     old = text_of(target, before)
