@@ -107,8 +107,8 @@ def _plan(target: Target, args: EditFileInput, context: ToolContext) -> _Plan:
     if not starts:
         if file.escaped and "\ufffd" in old:
             raise ToolError(
-                "old holds \ufffd, which stands for bytes that are not UTF-8 and cannot be matched; "
-                "choose text without it"
+                "old holds \ufffd, which stands for bytes that are not UTF-8 and cannot be "
+                "matched; choose text without it"
             )
         raise ToolError(_not_found(target, text, old))
     if len(starts) > 1 and not args.replace_all:

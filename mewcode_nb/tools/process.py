@@ -11,6 +11,7 @@ import asyncio
 import os
 import secrets
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,6 +30,8 @@ _INTERRUPT_SECONDS = 0.2
 _REAP_SECONDS = 1.0
 _DRAIN_SECONDS = 0.2
 _MARK = "MEWCODE_COMMAND"
+_PROC = Path("/proc/self")
+_CLOCK_SLACK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ async def run_group(
 
     Raises `ToolError` when it cannot be started. A cancellation ends the group before it passes on.
     """
-    sink, mark, started = HeadTail(keep), secrets.token_hex(8), time.monotonic()
+    sink, mark = HeadTail(keep), secrets.token_hex(8)
+    started, booted = time.monotonic(), _since_boot()
     reader, writer = os.pipe()
     try:
         try:
@@ -70,7 +74,7 @@ async def run_group(
         sink.text(),
         sink.total,
         timed_out,
-        tuple(_survivors(process.pid, mark)),
+        tuple(_survivors(process.pid, mark, booted)),
         time.monotonic() - started,
     )
 
@@ -175,42 +179,55 @@ def _signal(group: int, number: signal.Signals) -> None:
 
 
 def _alive(group: int) -> bool:
-    if Path("/proc/self/stat").exists():
-        return any(True for _ in _members(group))
+    """Whether a process of the group still runs; one that only waits to be reaped does not."""
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return False
-    return True
+    return not (_PROC / "stat").exists() or any(one.group == group for one in _running())
 
 
-def _survivors(group: int, mark: str) -> Iterator[str]:
+def _survivors(group: int, mark: str, since: float) -> Iterator[str]:
     """What still runs of the command: its group, and those that left it but kept the mark."""
-    inside = dict(_members(group))
     sought = f"{_MARK}={mark}".encode()
-    for entry in _processes():
-        pid = int(entry.name)
-        if pid in inside:
-            yield f"{pid} {inside[pid]}"
+    for one in _running():
+        if one.started < since - _CLOCK_SLACK:
             continue
-        with suppress(OSError):
-            if sought in (entry / "environ").read_bytes().split(b"\x00"):
-                yield f"{pid} {(entry / 'comm').read_text('utf-8', 'replace').strip()}"
+        if one.group == group or sought in _environment(one.pid):
+            yield f"{one.pid} {one.name}"
 
 
-def _members(group: int) -> Iterator[tuple[int, str]]:
-    """Pid and name of the living processes of a group; zombies do not count."""
-    for entry in _processes():
-        with suppress(OSError):
-            line = (entry / "stat").read_text("utf-8", "replace")
-            name = line[line.index("(") + 1 : line.rindex(")")]
-            state, _, owner = line[line.rindex(")") + 2 :].split()[:3]
-            if int(owner) == group and state not in "ZX":
-                yield int(entry.name), name
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    name: str
+    group: int
+    started: float
+    """Seconds since boot."""
 
 
-def _processes() -> list[Path]:
+def _running() -> Iterator[_Process]:
+    """The living processes, where the system shows them under `/proc`."""
     try:
-        return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        names = [entry.name for entry in _PROC.parent.iterdir() if entry.name.isdigit()]
+    except OSError:
+        return
+    ticks = os.sysconf("SC_CLK_TCK")
+    for name in names:
+        with suppress(OSError, ValueError):
+            line = (_PROC.parent / name / "stat").read_text("utf-8", "replace")
+            fields = line[line.rindex(")") + 2 :].split()
+            if fields[0] not in "ZX":
+                command = line[line.index("(") + 1 : line.rindex(")")]
+                yield _Process(int(name), command, int(fields[2]), int(fields[19]) / ticks)
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return (_PROC.parent / str(pid) / "environ").read_bytes().split(b"\x00")
     except OSError:
         return []
+
+
+def _since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else 0.0
