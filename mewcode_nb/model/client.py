@@ -53,11 +53,11 @@ from mewcode_nb.model.payload import request_body
 from mewcode_nb.model.protocol import Completion, ModelEvent, ModelLimits, Request
 from mewcode_nb.model.recover import recover
 from mewcode_nb.model.retry import GiveUp, plan_retry
+from mewcode_nb.model.sse import EventReader, ServerEvent
 
 if TYPE_CHECKING:
     import httpx2
     from anthropic import AsyncAnthropic, AsyncStream
-    from anthropic._streaming import ServerSentEvent
 
 T = TypeVar("T")
 
@@ -194,22 +194,25 @@ class AnthropicModel:
         watch = _Watch(self.options.stall_seconds)
         body = request_body(request, local=self.options.local)
         stream = await watch.limit(self._post(body))
+        response, reader = stream.response, EventReader()
         try:
-            await watch.limit(self._check_type(stream.response))
-            async with aclosing(_raw_events(stream)) as events:
+            await watch.limit(self._check_type(response))
+            async with aclosing(response.aiter_bytes()) as chunks:
                 while not answer.ended:
-                    event = await watch.limit(anext(events, None))
-                    if event is None:
+                    chunk = await watch.limit(anext(chunks, None))
+                    if chunk is None:
                         break
-                    data = self._data(event, stream.response)
-                    delta = answer.add(data)
-                    if delta is not None:
-                        yield delta
-                    # After the yield: time the consumer takes is no silence of the model.
-                    if data.get("type") in CONTENT_EVENTS:
+                    worked = False
+                    for event in reader.feed(chunk):
+                        data = self._data(event, response)
+                        worked = worked or data.get("type") in CONTENT_EVENTS
+                        if (delta := answer.add(data)) is not None:
+                            yield delta
+                    # After the yields: time the consumer takes is no silence of the model.
+                    if worked:
                         watch.feed()
-                completion = answer.completion(stream.response.headers.get("request-id"))
-                await _drain(events)
+                completion = answer.completion(response.headers.get("request-id"))
+                await _drain(chunks)
         finally:
             await stream.close()
         if self.options.local and request.tools:
@@ -217,12 +220,12 @@ class AnthropicModel:
             completion = recover(completion, names)
         yield completion
 
-    def _data(self, event: ServerSentEvent, response: httpx2.Response) -> Mapping[str, Json]:
+    def _data(self, event: ServerEvent, response: httpx2.Response) -> Mapping[str, Json]:
         """The event's JSON; empty for pings and the like. Raises what the event reports."""
-        if event.event == "ping" or not event.data or event.data == "[DONE]":
+        if event.name == "ping" or not event.data or event.data == b"[DONE]":
             return {}
         data = parse_event(event.data)
-        if event.event == "error" or data.get("type") == "error":
+        if event.name == "error" or data.get("type") == "error":
             raise _StreamError(self._answered(response, data))
         return data
 
@@ -358,18 +361,13 @@ def _caught() -> tuple[type[Exception], ...]:
     return (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, _StreamError, _Stalled)
 
 
-def _raw_events(stream: AsyncStream[object]) -> AsyncGenerator[ServerSentEvent, None]:
-    events = stream.raw_events(stream.response)
-    return cast("AsyncGenerator[ServerSentEvent, None]", events)
-
-
-async def _drain(events: AsyncIterator[ServerSentEvent]) -> None:
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read what is left of the body, so that the connection can serve the next request."""
     import httpx2  # noqa: PLC0415
 
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in events:
+            async for _ in chunks:
                 pass
     except (TimeoutError, httpx2.HTTPError, ValueError):
         # The answer is already whole; the connection is closed instead of kept.

@@ -56,7 +56,7 @@ def test_p_04_p_08_an_interrupt_ends_the_turn_at_once_and_the_next_one_works(
     with FakeServer([first, "again"]) as server:
         given = options(server, stall_seconds=60.0, max_wait=60.0)
         took, after = asyncio.run(interrupted(server, given, ask(), at))
-    assert took < 0.5
+    assert took < 1.0
     assert after[-1].content == ({"type": "text", "text": "again"},)
 
 
