@@ -17,7 +17,7 @@ from mewcode_nb.tools.fresh import Snapshot, demand_fresh, load, store, text_of
 from mewcode_nb.tools.roots import Target, target_of
 from mewcode_nb.tools.textfile import check_new_text, encode, normal, replace_spans
 from mewcode_nb.tools.unified import changed_lines, unified_diff
-from mewcode_nb.tools.write_file import notebook_risk
+from mewcode_nb.tools.write_file import text_risks
 
 __all__ = ["EditFile", "EditFileInput"]
 
@@ -73,7 +73,7 @@ class EditFile:
             f"edit {one_line(target.shown)}",
             targets=(str(target.path),),
             diff=unified_diff(plan.old, plan.new, target.shown),
-            risks=target.risks + notebook_risk(target),
+            risks=target.risks + text_risks(target, plan.old, plan.new),
             outside_root=target.outside,
             protected=bool(target.protected),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mewcode_nb.events import Effect, Proposal
+from mewcode_nb.redact import MASK
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import one_line
 from mewcode_nb.tools.fresh import Snapshot, demand_fresh, load, store, text_of
@@ -14,7 +15,7 @@ from mewcode_nb.tools.roots import Target, check_new_names, target_of
 from mewcode_nb.tools.textfile import TextFile, check_new_text, encode, with_line_ends
 from mewcode_nb.tools.unified import changed_lines, unified_diff
 
-__all__ = ["WriteFile", "WriteFileInput"]
+__all__ = ["WriteFile", "WriteFileInput", "text_risks"]
 
 
 class WriteFileInput(ToolInput):
@@ -57,7 +58,7 @@ class WriteFile:
             f"{verb} {one_line(target.shown)}",
             targets=(str(target.path),),
             diff=unified_diff(plan.old, plan.new, target.shown),
-            risks=target.risks + notebook_risk(target),
+            risks=target.risks + text_risks(target, plan.old, plan.new),
             outside_root=target.outside,
             protected=bool(target.protected),
         )
@@ -76,11 +77,18 @@ class WriteFile:
         )
 
 
-def notebook_risk(target: Target) -> tuple[str, ...]:
-    """A warning where a front end may hold the file open and write it back."""
-    if target.path.suffix != ".ipynb":
-        return ()
-    return ("a notebook file: if it is open, its front end may undo this or lose its own changes",)
+def text_risks(target: Target, old: str | None, new: str) -> tuple[str, ...]:
+    """Reasons to look twice at a change of text.
+
+    A front end may hold a notebook open and write it back; and the model, to which secrets are
+    shown masked, may put the mask in their place.
+    """
+    risks = []
+    if target.path.suffix == ".ipynb":
+        risks.append("a notebook file: an open front end may undo this or lose its own changes")
+    if new.count(MASK) > (old or "").count(MASK):
+        risks.append(f"puts {MASK} into the file: a secret there may be lost")
+    return tuple(risks)
 
 
 def _plan(target: Target, content: str, context: ToolContext) -> _Plan:

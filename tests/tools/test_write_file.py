@@ -178,3 +178,16 @@ def test_writing_outside_is_proposed_as_outside(bench):
 def test_writing_a_notebook_file_warns(bench):
     proposal = bench.propose(WriteFile(), path="a.ipynb", content="{}")
     assert "notebook file" in proposal.risks[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "risks"),
+    [
+        ("KEY=[masked]\n", ("puts [masked] into the file: a secret there may be lost",)),
+        ("KEY=other\n", ()),
+    ],
+)
+def test_t_17_writing_the_mask_of_a_secret_warns(bench, content, risks):
+    bench.file(".env", "KEY=abc\n")
+    bench.run(ReadFile(), path=".env")
+    assert bench.propose(WriteFile(), path=".env", content=content).risks == risks
