@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random as random_module
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mewcode_nb.errors import SessionError, SessionNotFound
 from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.lease import LEASE_NAME, Lease, take_lease
 from mewcode_nb.session.records import LINE_LIMIT, Record, SessionRecord, to_line
+
+if TYPE_CHECKING:
+    from random import Random  # drags in hashlib, for an annotation
 
 __all__ = ["LOG_NAME", "SessionLog"]
 
@@ -54,7 +57,7 @@ class SessionLog:
         header: SessionRecord,
         *,
         clock: Callable[[], float],
-        random: random_module.Random,
+        random: Random,
         files: FileOps | None = None,
     ) -> SessionLog:
         """A new session below the folder `sessions`, its header written with a new id and time.
@@ -180,7 +183,7 @@ class SessionLog:
                 os.close(fd)
 
 
-def _new_folder(sessions: Path, now: float, random: random_module.Random, files: FileOps) -> Path:
+def _new_folder(sessions: Path, now: float, random: Random, files: FileOps) -> Path:
     _make_parents(sessions, files)
     stamp = datetime.fromtimestamp(now, UTC).astimezone().strftime("%Y%m%d-%H%M%S")
     for attempt in range(_ID_ATTEMPTS):
