@@ -128,6 +128,8 @@ def _check_result(where: str, block: Body, limits: Limits) -> Iterator[str]:
     if not isinstance(content, str | list):
         yield f"{where}.tool_result.content: Input should be a valid list"
         return
+    if not isinstance(block["tool_use_id"], str):
+        yield f"{where}.tool_result.tool_use_id: Input should be a valid string"
     if not isinstance(block.get("is_error", False), bool):
         yield f"{where}.tool_result.is_error: Input should be a valid boolean"
     for index, part in enumerate(blocks_of(content)):

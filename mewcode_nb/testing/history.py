@@ -53,7 +53,7 @@ def check_messages(messages: Sequence[object], limits: Limits, issued: Issued) -
 
 def history_digest(messages: Sequence[Body]) -> str:
     """What thinking is bound to: the turns, without cache marks and other thinking."""
-    return _digest(_turns(messages))
+    return _digests(_turns(messages))[-1]
 
 
 def _check_message(where: str, index: int, message: object, limits: Limits) -> Iterator[str]:
@@ -162,6 +162,7 @@ def _unanswered(index: int, calls: Sequence[str]) -> str:
 
 def _check_thinking(turns: Sequence[_Turn], limits: Limits, issued: Issued) -> Iterator[str]:
     latest = next((turn for turn in reversed(turns) if turn.role == "assistant"), None)
+    digests = _digests(turns)
     for position, turn in enumerate(turns):
         blocks = turn.of(*_THINKING)
         if not blocks:
@@ -182,9 +183,8 @@ def _check_thinking(turns: Sequence[_Turn], limits: Limits, issued: Issued) -> I
         elif forged:
             yield f"{forged}: Invalid `signature` in `thinking` block"
         elif limits.bind_thinking:
-            prefix = _digest(turns[:position])
             for where, block in blocks:
-                if not issued.fits(block, prefix):
+                if not issued.fits(block, digests[position]):
                     yield (
                         f"{where}: `thinking` block does not match the conversation before it; "
                         "remove the block or restore the earlier messages."
@@ -205,16 +205,16 @@ def _first_changed(turn: _Turn, blocks: Sequence[tuple[str, Body]], issued: Issu
     return None if len(blocks) == len(original) else blocks[-1][0]
 
 
-def _digest(turns: Sequence[_Turn]) -> str:
-    kept = [
-        [
-            turn.role,
-            [
-                {name: value for name, value in block.items() if name != "cache_control"}
-                for _, block in turn.blocks
-                if block.get("type") not in _THINKING
-            ],
+def _digests(turns: Sequence[_Turn]) -> list[str]:
+    """One digest per prefix of the turns: none of them, the first, the first two, all."""
+    chain = hashlib.blake2b(digest_size=16)
+    digests = [chain.hexdigest()]
+    for turn in turns:
+        kept = [
+            {name: value for name, value in block.items() if name != "cache_control"}
+            for _, block in turn.blocks
+            if block.get("type") not in _THINKING
         ]
-        for turn in turns
-    ]
-    return hashlib.blake2b(json.dumps(kept).encode("ascii"), digest_size=16).hexdigest()
+        chain.update(json.dumps([turn.role, kept]).encode("ascii"))
+        digests.append(chain.hexdigest())
+    return digests

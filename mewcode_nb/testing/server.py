@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -162,10 +163,10 @@ class _HttpServer(ThreadingHTTPServer):
             worker.join(_JOIN_SECONDS)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that hang up; let other errors show as the base class does."""
-        import sys  # noqa: PLC0415 -- only here
-
-        if not isinstance(sys.exception(), OSError):
+        """Say nothing of clients that hang up; a script's own exception fails the check."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            self.service.note_failure(f"the script raised {error!r}")
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 

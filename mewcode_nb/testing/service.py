@@ -104,6 +104,11 @@ class Service:
             violation = Violation("Request exceeds the maximum size", 413)
             return self._refuse(self._enter(path, headers, b""), [violation])
 
+    def note_failure(self, text: str) -> None:
+        """Keep a problem for `FakeServer.check`."""
+        with self._lock:
+            self.player.failures.append(text)
+
     def _check_key(self, headers: Mapping[str, str]) -> Response | None:
         key = self.behaviour.api_key
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
@@ -114,9 +119,12 @@ class Service:
     def _models(self, name: str) -> Response:
         dialect, limits = self.behaviour.dialect, self.behaviour.limits
         if not name:
-            data = [model_record(dialect, known, limits) for known in self.behaviour.models]
+            known = self.behaviour.models if dialect == "anthropic" else ("",)
+            data = [model_record(dialect, model, limits) for model in known]
             ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
             return _json(200, {"data": data, "has_more": False, **ends})
+        if dialect == "llama":
+            return self._error(404, "File Not Found")
         if not self._knows(name):
             return self._error(404, f"model: {name}")
         return _json(200, model_record(dialect, name, limits))

@@ -14,6 +14,7 @@ from mewcode_nb.testing.blocks import check_blank
 from mewcode_nb.testing.history import check_messages
 from mewcode_nb.testing.limits import Limits, Violation
 from mewcode_nb.testing.prompt import blocks_of
+from mewcode_nb.testing.schema import check_output_config, check_schema
 from mewcode_nb.testing.script import Body
 from mewcode_nb.testing.signing import Issued
 
@@ -63,6 +64,7 @@ def validate(
     found += _check_system(body.get("system"))
     found += _check_tools(body)
     found += _check_thinking(body)
+    found += check_output_config(body.get("output_config"))
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         found.append(
@@ -131,19 +133,23 @@ def _check_tools(body: Body) -> Iterator[str]:
     if tools is not None and not isinstance(tools, list):
         yield "tools: Input should be a valid list"
         return
-    names: set[str] = set()
+    names: list[str] = []
     for index, tool in enumerate(tools or []):
         yield from _check_tool(f"tools.{index}", tool)
         name = tool.get("name") if isinstance(tool, dict) else None
         if isinstance(name, str) and name in names:
             yield "tools: Tool names must be unique."
-        names.add(str(name))
-    choice = body.get("tool_choice")
+        names.append(str(name))
+    if body.get("tool_choice") is not None:
+        yield from _check_choice(body["tool_choice"], names)
+
+
+def _check_choice(choice: object, names: list[str]) -> Iterator[str]:
     if not isinstance(choice, dict):
-        return
-    if choice.get("type") not in ("auto", "any", "tool", "none"):
+        yield "tool_choice: Input should be a valid dictionary or object"
+    elif choice.get("type") not in ("auto", "any", "tool", "none"):
         yield "tool_choice: Input tag does not match any of: 'any', 'auto', 'none', 'tool'"
-    elif not tools:
+    elif not names:
         yield "tool_choice may only be specified while providing tools"
     elif choice["type"] == "tool" and choice.get("name") not in names:
         yield f"Tool '{choice.get('name')}' not found in provided tools"
@@ -166,6 +172,8 @@ def _check_tool(where: str, tool: object) -> Iterator[str]:
         yield f"{where}.custom.input_schema: Field required"
     elif schema.get("type") != "object":
         yield f"{where}.custom.input_schema.type: Input should be 'object'"
+    elif tool.get("strict"):
+        yield from check_schema(f"{where}.custom.input_schema", schema)
 
 
 def _check_thinking(body: Body) -> Iterator[str]:
@@ -215,7 +223,8 @@ def _marks(body: Body) -> Iterator[tuple[str, object]]:
 
 
 def _all_blocks(body: Body) -> Iterator[tuple[str, Body]]:
-    for index, tool in enumerate(body.get("tools") or []):
+    tools = body.get("tools")
+    for index, tool in enumerate(tools if isinstance(tools, list) else []):
         if isinstance(tool, dict):
             yield f"tools.{index}", tool
     for index, block in enumerate(blocks_of(body.get("system"))):

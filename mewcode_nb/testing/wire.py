@@ -93,7 +93,7 @@ def render(reply: Reply, ask: Ask, head: Body, new_id: Callable[[], str]) -> Ans
     """The message; `head` holds id, model and usage, `new_id` makes ids of tool calls."""
     made = [_block(part, ask, new_id) for part in reply.parts]
     calls = any(block["type"] == "tool_use" for block, _ in made)
-    message = {
+    message: Body = {
         "type": "message",
         "role": "assistant",
         "content": [block for block, _ in made],
@@ -101,6 +101,8 @@ def render(reply: Reply, ask: Ask, head: Body, new_id: Callable[[], str]) -> Ans
         "stop_sequence": reply.stop_sequence or None,
         **head,
     }
+    if message["stop_reason"] == "refusal":
+        message["stop_details"] = {"type": "refusal", "category": None, "explanation": None}
     return Answer(message, tuple(text for _, text in made))
 
 
@@ -113,14 +115,18 @@ def events_of(answer: Answer, reply: Reply) -> list[Event]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
+        "stop_details": None,
         "usage": {**usage, "output_tokens": min(1, usage["output_tokens"])},
     }
     events = [_event("message_start", message=start)]
     events += [_event("ping")] * reply.pings
     for index, block in enumerate(message["content"]):
         events += _block_events(index, block, answer.inputs[index], reply.delta_chars)
-    delta = {name: message[name] for name in ("stop_reason", "stop_sequence")}
+    ends = ("stop_reason", "stop_sequence", "stop_details")
+    delta = {name: message[name] for name in ends if name in message}
     final = {k: v for k, v in usage.items() if k not in ("service_tier", "cache_creation")}
+    if "cache_creation_input_tokens" not in usage:
+        final = {"output_tokens": usage["output_tokens"]}
     events.append(_event("message_delta", delta=delta, usage=final))
     events.append(_event("message_stop"))
     return events

@@ -313,6 +313,23 @@ def test_prefix_change_names_the_first_item_that_differs(mewcode_server, client_
     assert server.summary().prefix_changes[0] == "request 3: messages[2].content[0]"
 
 
+def test_a_script_that_raises_fails_the_check(client_of, capsys):
+    def broken(request):
+        raise KeyError("nothing here")
+
+    with FakeServer([reply(broken)]) as server, pytest.raises(anthropic.APIConnectionError):
+        ask(client_of(server), user("a"))
+    with pytest.raises(AssertionError, match="the script raised KeyError"):
+        server.check()
+    assert "nothing here" in capsys.readouterr().err
+
+
+def test_a_refusal_carries_its_details(mewcode_server, client_of):
+    server = mewcode_server([reply("I will not.", stop_reason="refusal")])
+    message = ask(client_of(server), user("a"))
+    assert (message.stop_reason, message.stop_details.type) == ("refusal", "refusal")
+
+
 def test_a_llama_server_answers_in_its_own_way(mewcode_server, client_of):
     server = mewcode_server([reply("hi", tool_use("read_file"))], dialect="llama", window=500)
     client = client_of(server)
@@ -321,6 +338,9 @@ def test_a_llama_server_answers_in_its_own_way(mewcode_server, client_of):
     assert len(message.content[1].id) == 32
     assert message.model.endswith(".gguf")
     assert message.usage.cache_creation_input_tokens is None
+    with pytest.raises(anthropic.NotFoundError):
+        client.models.retrieve("any")
+    assert [model.meta for model in client.models.list()] == [{"n_ctx": 500}]
     server.allow_invalid = True
     with pytest.raises(anthropic.BadRequestError) as caught:
         ask(client, user("word " * 1000))

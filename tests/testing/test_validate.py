@@ -4,6 +4,8 @@ import base64
 import copy
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mewcode_nb.testing.limits import Limits
 from mewcode_nb.testing.signing import sign
@@ -35,6 +37,16 @@ def reasons(**fields):
     return [v.message for v in validate({k: v for k, v in body.items() if v != "-"}, Limits())]
 
 
+LINE = {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": False}
+CLOSED = {**LINE, "properties": {"lines": {"type": "array", "items": LINE}}}
+OPEN = {**LINE, "properties": {"lines": {"type": "array", "items": {"type": "object"}}}}
+BOUNDED = {**LINE, "properties": {"n": {"anyOf": [{"type": "integer", "minimum": 1}]}}}
+
+
+def output(schema):
+    return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+
+
 PAIR = [USER, said(CALL), told(RESULT)]
 
 
@@ -55,6 +67,8 @@ PAIR = [USER, said(CALL), told(RESULT)]
         {"thinking": {"type": "adaptive", "display": "summarized"}},
         {"tools": [TOOL], "tool_choice": {"type": "tool", "name": "read_file"}},
         {"cache_control": MARK},
+        {"output_config": {"effort": "low", "format": {"type": "json_schema", "schema": CLOSED}}},
+        {"tools": [{**TOOL, "strict": True, "input_schema": CLOSED}]},
     ],
     ids=str,
 )
@@ -99,6 +113,16 @@ IMAGE = {"type": "base64", "media_type": "image/png"}
         (
             {"tools": [TOOL], "tool_choice": {"type": "tool", "name": "x"}},
             "Tool 'x' not found",
+        ),
+        (output(OPEN), "output_config.format.schema: For 'object' type, 'additionalProperties'"),
+        (output(BOUNDED), "output_config.format.schema: For 'integer' type, property 'minimum'"),
+        (output(None), "output_config.format.schema: Field required"),
+        ({"output_config": {"effort": "huge"}}, "output_config.effort"),
+        ({"output_config": {"format": {"type": "json"}}}, "output_config.format.type"),
+        ({"output_config": {"temperature": 1}}, "output_config.temperature: Extra inputs"),
+        (
+            {"tools": [{**TOOL, "strict": True}]},
+            "tools.0.custom.input_schema: For 'object' type",
         ),
     ],
     ids=str,
@@ -266,3 +290,70 @@ def test_p_14_no_mark_on_thinking_or_on_empty_text():
     assert "messages.0.content.0.text: cache_control cannot be set for empty text blocks" in (
         reasons(messages=[told(text("", cache_control=MARK))])
     )
+
+
+WORDS = st.sampled_from(
+    ["text", "tool_use", "tool_result", "thinking", "image", "user", "assistant", "t1", "", "5m"]
+)
+KEYS = st.sampled_from(
+    [
+        *("type", "text", "role", "content", "id", "name", "input", "tool_use_id", "source"),
+        *("data", "cache_control", "ttl", "thinking", "signature", "schema", "format"),
+    ]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=20,
+)
+FIELDS = st.sampled_from(
+    [
+        *("model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking"),
+        *("metadata", "cache_control", "output_config", "stop_sequences", "stream"),
+    ]
+)
+
+
+@given(st.dictionaries(FIELDS, JSON, max_size=4), st.lists(st.dictionaries(KEYS, JSON), max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_no_body_whatever_breaks_the_judge(fields, messages):
+    for body in ({**BASE, **fields}, {**BASE, "messages": messages, **fields}):
+        found = validate(body, Limits())
+        assert all(violation.message and violation.status == 400 for violation in found)
+
+
+RICH = {
+    **BASE,
+    "system": [text("s", cache_control={**MARK, "ttl": "1h"})],
+    "tools": [{**TOOL, "strict": True, "input_schema": CLOSED}],
+    "tool_choice": {"type": "tool", "name": "read_file"},
+    "thinking": {"type": "adaptive"},
+    "metadata": {"user_id": "u"},
+    "stop_sequences": ["x"],
+    "messages": [
+        told(text("a"), {"type": "image", "source": {**IMAGE, "data": "QUJD"}}),
+        said(THOUGHT, text("b"), CALL),
+        told({**RESULT, "content": [text("r", cache_control=MARK)], "is_error": True}),
+    ],
+}
+STRANGE = [None, 0, True, "", "x", [], {}, [1], [[]], {"type": []}, [{"type": {}}]]
+
+
+def places(value, path=()):
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in inner:
+        yield (*path, key)
+        if isinstance(part, dict | list):
+            yield from places(part, (*path, key))
+
+
+@pytest.mark.parametrize("path", list(places(RICH)), ids=lambda path: ".".join(map(str, path)))
+def test_any_value_in_any_place_is_judged_without_an_exception(path):
+    for strange in STRANGE:
+        body = copy.deepcopy(RICH)
+        holder = body
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = strange
+        for violation in validate(body, Limits()):
+            assert violation.message

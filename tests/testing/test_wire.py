@@ -10,7 +10,7 @@ from mewcode_nb.testing import Ask, Fault, reply, thinking, tool_use
 from mewcode_nb.testing.faults import spoil, stream_steps
 from mewcode_nb.testing.wire import End, Pause, Pings, Reset, Send, Stall, events_of, render
 
-USAGE = {"input_tokens": 3, "output_tokens": 7}
+USAGE = {"input_tokens": 3, "cache_creation_input_tokens": 0, "output_tokens": 7}
 HEAD = {"id": "msg_1", "model": "m", "usage": USAGE}
 
 
@@ -38,7 +38,7 @@ def test_a_good_answer_has_the_service_s_order_of_events():
 
 def test_usage_is_cumulative_and_starts_small():
     first, *_, delta, _ = [json.loads(event.data) for event in events(reply("a"))]
-    assert first["message"]["usage"] == {"input_tokens": 3, "output_tokens": 1}
+    assert first["message"]["usage"] == {**USAGE, "output_tokens": 1}
     assert delta["usage"] == USAGE
 
 
