@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 __all__ = [
     "CREDENTIAL_KEYS",
     "RULES",
-    "ProjectUse",
     "Rule",
     "Value",
     "host_of",
@@ -26,7 +25,7 @@ __all__ = [
 ]
 
 Value = str | int | float | bool
-ProjectUse = Literal["free", "lower", "never"]
+_ProjectUse = Literal["free", "lower", "never"]
 """What a project's file may do: choose freely, only lower the value in force, or nothing."""
 
 CREDENTIAL_KEYS = ("api_key", "auth_token")
@@ -42,7 +41,7 @@ class Rule:
     """What a value must be."""
 
     kind: type[str | int | float | bool]
-    project: ProjectUse = "never"
+    project: _ProjectUse = "never"
     choices: tuple[str, ...] = ()
     least: float = 0
     most: float = 0

@@ -76,15 +76,17 @@ class Instructions:
 
 
 def instruction_notices(rows: Iterable[InstructionRow]) -> tuple[Notice, ...]:
-    """One notice for all that was skipped or without effect; none where all went well."""
-    told = [row for row in rows if row.outcome == "skipped" or (row.reason and row.size)]
-    told = [row for row in told if row.outcome != "repeated"]
+    """One notice for all that was skipped, else for what was noticed in files that were loaded."""
+    noted = [row for row in rows if row.reason and row.outcome in ("skipped", "loaded")]
+    skipped = [row for row in noted if row.outcome == "skipped"]
+    told = skipped or noted
     if not told:
         return ()
     first = told[0]
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
     text = f"instructions: {printable(first.file)}: {printable(first.reason)}{more}"
-    return (Notice(text, "warning", remedy="%mewcode instructions lists every file"),)
+    level: Literal["info", "warning"] = "warning" if skipped else "info"
+    return (Notice(text, level, remedy="%mewcode instructions lists every file"),)
 
 
 def instructions_table(rows: Sequence[InstructionRow]) -> str:

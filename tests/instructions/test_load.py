@@ -23,6 +23,7 @@ from mewcode_nb.instructions import (
     instructions_table,
     load_instructions,
 )
+from mewcode_nb.instructions.find import find_file
 
 
 def _load(root: Path, **options: IncludeLimits) -> Instructions:
@@ -254,6 +255,7 @@ def test_i_07_seed_defect_the_top_file_is_checked_like_every_other(
     (notice,) = instruction_notices(loaded.rows)
     assert reason in notice.text
     assert notice.text.endswith("(and 1 more)")
+    assert notice.level == "warning"
 
 
 @pytest.mark.parametrize(
@@ -339,6 +341,9 @@ def test_i_09_letters_composed_another_way_are_found(project, write, stored, ask
 
 def test_i_09_folders_outside_the_boundary_are_not_looked_through(tmp_path, project, write) -> None:
     write({unicodedata.normalize("NFD", "outé/x.md"): "SECRET"})
+    asked = project / ".." / unicodedata.normalize("NFC", "outé") / "x.md"
+    if not asked.exists():
+        assert find_file(asked, project) == asked
     write({"P/MEWCODE.md": f"@include ../{unicodedata.normalize('NFC', 'outé')}/x.md"})
     loaded = _load(project)
     assert "SECRET" not in loaded.text
@@ -363,6 +368,7 @@ def test_i_11_front_matter_configures_nothing_and_says_so(project, write) -> Non
     assert loaded.rows[0].reason == "front matter has no effect (base_url, mode)"
     (notice,) = instruction_notices(loaded.rows)
     assert "front matter has no effect (base_url, mode)" in notice.text
+    assert notice.level == "info"
 
 
 def test_i_12_paths_are_relative_to_the_including_file(project, write, monkeypatch) -> None:
