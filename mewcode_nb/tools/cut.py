@@ -14,6 +14,8 @@ from mewcode_nb.messages import clean_text
 __all__ = ["HeadTail", "counted", "cut", "one_line", "without_escapes"]
 
 _HEAD_SHARE = 0.5
+_NOTE_BYTES = 100
+"""Set aside for the note, so that the whole stays within the limit."""
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?"
     r"|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
@@ -21,12 +23,17 @@ _ESCAPES = re.compile(
 
 
 def cut(text: str, limit: int, *, tail: bool = False) -> str:
-    """The text if it takes at most `limit` bytes of UTF-8, else its head (and tail) and a note."""
+    """The text if it takes at most `limit` bytes of UTF-8, else its head (and tail) and a note.
+
+    The note counts, so that what was cut once is not cut or stored aside again; `limit` is at
+    least 100.
+    """
     if len(text) * 4 <= limit:
         return text
     raw = text.encode("utf-8", "replace")
     if len(raw) <= limit:
         return text
+    limit = max(0, limit - _NOTE_BYTES)
     if not tail:
         head = raw[:limit].decode("utf-8", "ignore")
         return f"{head}\n[cut here: the first {limit:,} of {len(raw):,} bytes are shown]"

@@ -117,7 +117,7 @@ def test_t_10_a_flood_costs_bounded_memory():
     grown, content, full = map(int, numbers.split())
     scale = 1024 if sys.platform == "darwin" else 1
     assert grown / scale < 150
-    assert content < 51_000
+    assert content <= 50_000
     assert full < 17_000_000
     assert ends == "['y', 'y'] the end\n[exit code 0]\n"
 
@@ -147,7 +147,7 @@ def test_t_11_a_background_child_does_not_hold_the_tool(bench):
     os.kill(pid, 9)
     assert text.split("\n")[1:3] == ["done", "[exit code 0]"]
     if sys.platform == "linux":
-        assert f"still running in the background: {pid} sleep" in text
+        assert f"still running in the background: {pid} " in text
 
 
 def test_t_11_a_flooding_background_child_does_not_hold_the_tool(bench):
@@ -162,7 +162,7 @@ def test_t_11_a_child_that_left_the_group_is_reported(bench):
     text = bench.text(Shell(), command="setsid sleep 1000 & echo $!; sleep 0.2; exit 0")
     pid = int(text.split("\n")[0])
     os.kill(pid, 9)
-    assert f"still running in the background: {pid} sleep" in text
+    assert f"still running in the background: {pid} " in text
 
 
 def test_t_11_the_time_limit_ends_a_group_that_ignores_term(bench):
