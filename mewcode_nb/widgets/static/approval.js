@@ -1,0 +1,104 @@
+// The approval card. Text from the model or a tool enters only through textContent.
+
+function element(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function bodyOf(view) {
+  const pre = element("pre", "mewcode-approval-body");
+  pre.tabIndex = 0;
+  pre.setAttribute("aria-label", view.tool);
+  if (view.language !== "diff") {
+    pre.textContent = view.body;
+    return pre;
+  }
+  for (const line of view.body.split("\n")) {
+    const mark = line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
+    pre.append(element("span", mark && `mewcode-approval-${mark}`, line + "\n"));
+  }
+  return pre;
+}
+
+function render({ model, el }) {
+  const view = model.get("view");
+  const words = view.words;
+  const card = element("section", "mewcode-approval");
+  card.setAttribute("role", "group");
+  card.setAttribute("aria-label", `${words.card_title} ${view.title}`);
+  // JupyterLab's one-letter commands (a inserts a cell, d d deletes it) must not act in here.
+  card.setAttribute("data-lm-suppress-shortcuts", "true");
+
+  const head = element("div", "mewcode-approval-head");
+  head.append(element("strong", "", words.card_title), element("span", "", ` ${view.title}`));
+  head.append(element("span", "mewcode-approval-tool", ` (${words.tool}: ${view.tool})`));
+  card.append(head);
+  if (view.risks.length) {
+    const risks = element("ul", "mewcode-approval-risks");
+    risks.setAttribute("aria-label", words.risks);
+    for (const risk of view.risks) risks.append(element("li", "", `${words.risks}: ${risk}`));
+    card.append(risks);
+  }
+  if (view.body) card.append(bodyOf(view));
+  if (view.rest) card.append(element("p", "mewcode-approval-risks", view.rest));
+
+  const reason = element("input", "mewcode-approval-reason");
+  reason.type = "text";
+  reason.maxLength = 500;
+  reason.placeholder = words.reason;
+  reason.setAttribute("aria-label", words.reason);
+  const status = element("span", "mewcode-approval-status");
+  status.setAttribute("role", "status");
+
+  const buttons = [];
+  let used = false;
+  function close(text) {
+    used = true;
+    status.textContent = text;
+    reason.disabled = true;
+    for (const button of buttons) button.setAttribute("aria-disabled", "true");
+  }
+  function answer(kind, label) {
+    if (used || model.get("closed")) {
+      status.textContent = words.closed;
+      return;
+    }
+    close(words.sent.replace("{answer}", label));
+    model.send({ kind: "answer", nonce: view.nonce, answer: kind, reason: reason.value });
+  }
+  const row = element("div", "mewcode-approval-row");
+  function add(kind, label, hint) {
+    const button = element("button", `mewcode-approval-${kind}`, label);
+    button.type = "button";
+    if (hint) button.title = hint;
+    button.addEventListener("click", () => answer(kind, label));
+    buttons.push(button);
+    row.append(button);
+  }
+  add("allow", words.allow, "");
+  if (view.covers) add("session", words.session, view.covers);
+  add("deny", words.deny, "");
+  row.append(reason, status);
+  card.append(row);
+  const notes = view.covers ? `${words.keys} ${words.session}: ${view.covers}.` : words.keys;
+  card.append(element("div", "mewcode-approval-note", notes));
+
+  card.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.target === reason || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "a") answer("allow", words.allow);
+    if (event.key === "d") answer("deny", words.deny);
+  });
+  const closed = () => {
+    if (model.get("closed")) close(model.get("closed"));
+  };
+  model.on("change:closed", closed);
+  closed();
+  el.replaceChildren(card);
+  model.send({ kind: "rendered", nonce: view.nonce });
+  return () => model.off("change:closed", closed);
+}
+
+export default { render };

@@ -1,0 +1,144 @@
+"""Our own words on screen, in English and Chinese, so that no sentence hides in drawing code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+__all__ = ["Words", "choose_language"]
+
+_EN = {
+    "starting": "starting",
+    "loading": "loading the model client (first time)…",
+    "loaded": "model client loaded in {seconds} s",
+    "waiting": "waiting {seconds} s…",
+    "thinking": "thinking",
+    "thoughts": "thinking ({size})",
+    "answering": "answering",
+    "writing_input": "writing {tool} input, {size}",
+    "retrying": "{reason}; attempt {attempt} of {attempts} in {seconds} s",
+    "asking": "asking you",
+    "unstored": "not stored on disk",
+    "asked": "asked",
+    "running": "running",
+    "done": "done",
+    "failed": "error",
+    "denied": "denied by {by}",
+    "allowed": "allowed by {by}",
+    "interrupted": "interrupted",
+    "unfinished": "ended without an answer",
+    "tokens": "{input} in ({cached}% cached), {output} out",
+    "steps": "{count} steps",
+    "tools": "{count} tool calls",
+    "seconds": "{seconds} s",
+    "output": "output ({size})",
+    "proposal": "what it does",
+    "cut": "… {size} more not shown; the whole is in the session",
+    "display_cut": "an output of {size} was not shown here",
+    "card_title": "Allow this?",
+    "tool": "tool",
+    "risks": "Look twice",
+    "too_large": "The proposal is longer than the card shows ({size} left out): deny it if unsure.",
+    "allow": "Allow once",
+    "session": "Allow for this session",
+    "deny": "Deny",
+    "reason": "reason (optional, told to the model)",
+    "keys": "Inside this card: a allows once, d denies.",
+    "sent": "sent: {answer}",
+    "closed": "This question is closed; the button does nothing.",
+    "expired": "no answer in {seconds} s",
+    "no_frontend": "the page did not show the question",
+    "headless": "nobody can be asked here; allow it with a mode or a rule",
+    "never": "the setting approval = deny answers every question",
+    "eof": "the input was closed",
+    "unclear": "no clear answer",
+    "prompt": "[y]es / [n]o / [a]lways this session: ",
+    "prompt_once": "[y]es / [n]o: ",
+    "covers_tool": "this session, every call of {tool} inside the project",
+    "covers_exact": "this session, exactly this {tool} call",
+    "by_user": "you",
+    "by_session": "your answer earlier in this session",
+    "by_policy": "policy",
+}
+_ZH = {
+    "starting": "开始",
+    "loading": "正在载入模型客户端（首次）…",
+    "loaded": "模型客户端已载入，用时 {seconds} 秒",
+    "waiting": "等待 {seconds} 秒…",
+    "thinking": "思考中",
+    "thoughts": "思考过程（{size}）",
+    "answering": "回答中",
+    "writing_input": "正在写 {tool} 的输入，{size}",
+    "retrying": "{reason}；{seconds} 秒后进行第 {attempt} 次尝试（共 {attempts} 次）",
+    "asking": "等待你的决定",
+    "unstored": "未能写入磁盘",
+    "asked": "待批准",
+    "running": "运行中",
+    "done": "完成",
+    "failed": "出错",
+    "denied": "已拒绝（{by}）",
+    "allowed": "已允许（{by}）",
+    "interrupted": "已中断",
+    "unfinished": "未得到回答就结束了",
+    "tokens": "输入 {input}（{cached}% 来自缓存），输出 {output}",
+    "steps": "{count} 步",
+    "tools": "{count} 次工具调用",
+    "seconds": "{seconds} 秒",
+    "output": "输出（{size}）",
+    "proposal": "将要做的事",
+    "cut": "… 另有 {size} 未显示；全文在会话中",
+    "display_cut": "有一个 {size} 的输出没有在这里显示",
+    "card_title": "允许吗？",
+    "tool": "工具",
+    "risks": "请留意",
+    "too_large": "内容超出卡片所能显示（省略 {size}）：没有把握就拒绝。",
+    "allow": "允许一次",
+    "session": "本次会话内允许",
+    "deny": "拒绝",
+    "reason": "理由（可不填，会告诉模型）",
+    "keys": "在此卡片内：a 允许一次，d 拒绝。",
+    "sent": "已发送：{answer}",
+    "closed": "这个问题已经关闭，按钮不再起作用。",
+    "expired": "{seconds} 秒内没有回答",
+    "no_frontend": "页面没有显示这个问题",
+    "headless": "这里无人可问；请用模式或规则放行",
+    "never": "设置 approval = deny 会拒绝所有请求",
+    "eof": "输入已关闭",
+    "unclear": "没有明确的回答",
+    "prompt": "[y] 允许 / [n] 拒绝 / [a] 本次会话内一直允许：",
+    "prompt_once": "[y] 允许 / [n] 拒绝：",
+    "covers_tool": "本次会话内，项目中 {tool} 的每次调用",
+    "covers_exact": "本次会话内，与此完全相同的 {tool} 调用",
+    "by_user": "你",
+    "by_session": "你在本次会话中先前的回答",
+    "by_policy": "策略",
+}
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+class Words:
+    """The words of one language; `words("allow")` gives the sentence, its blanks filled in."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+        self._table: Mapping[str, str] = _ZH if language == "zh" else _EN
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
+        return self._table[key].format(**values)
+
+    def keys(self) -> frozenset[str]:
+        """Every key there is."""
+        return frozenset(self._table)
+
+
+def choose_language(setting: str, environment: Mapping[str, str], sample: str = "") -> str:
+    """`en` or `zh`: the setting, else the prompt's script, else the environment's locale."""
+    if setting in {"en", "zh"}:
+        return setting
+    if sample.strip():
+        return "zh" if _HAN.search(sample) else "en"
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environment.get(name):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
