@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import ValidationError
 
@@ -62,6 +64,16 @@ class _Checked:
     args: ToolInput
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """How far one call has come."""
+
+    title: str
+    started: float
+    ran: bool = False
+    result: ToolResult = field(default_factory=lambda: ToolResult("", "", is_error=True))
+
+
 class CallRunner:
     """Runs calls against a fixed set of tools."""
 
@@ -83,45 +95,61 @@ class CallRunner:
         self, call: ToolUseBlock, rules: CallRules
     ) -> AsyncGenerator[Event | CallOutcome, None]:
         """Yields what happens, and last the outcome; only cancellation gets out."""
-        started = self._clock()
-        title, ran = call["name"], False
+        attempt = _Attempt(title=call["name"], started=self._clock())
         try:
-            checked = self._check(call, rules)
-            proposal = checked.tool.propose(call["id"], checked.args, self._context)
-            title = proposal.title
-            decision = self._judged(rules.mode, proposal)
-            if decision is None:
-                yield ApprovalAsked(proposal)
-                decision = await self._approver.ask(proposal)
-                yield ApprovalGiven(proposal, decision)
-            elif proposal.effect is not Effect.READ:
-                yield ApprovalGiven(proposal, decision)
-            if not decision.allow:
-                raise ToolError(refusal(decision))
-            if proposal.effect is not Effect.READ:
-                rules.before_acting()
-            ran = True
-            yield ToolStarted(call["id"], call["name"], title)
-            result = await checked.tool.run(checked.args, self._context)
+            async with aclosing(self._attempt(call, rules, attempt)) as events:
+                async for event in events:
+                    yield event
         except ToolError as error:
-            result = _failed(str(error))
+            attempt.result = _failed(str(error))
         except Exception as error:  # noqa: BLE001 (the tool boundary: see the module's docstring)
             _log.exception("tool %s failed", call["name"])
-            result = _failed(f"{call['name']} failed inside: {type(error).__name__}: {error}")
-        for read in result.reads:
+            words = f"{call['name']} failed inside: {type(error).__name__}: {error}"
+            attempt.result = _failed(words)
+        for read in attempt.result.reads:
             self._context.reads.add(read)
-        block = self._block(call, result)
-        yield ToolFinished(
+        block = self._block(call, attempt.result)
+        yield self._finished(call, attempt, block)
+        yield CallOutcome(block, attempt.result, attempt.ran)
+
+    async def _attempt(
+        self, call: ToolUseBlock, rules: CallRules, attempt: _Attempt
+    ) -> AsyncGenerator[Event, None]:
+        """Check, propose, ask and run; raises whatever goes wrong."""
+        checked = self._check(call, rules)
+        proposal = checked.tool.propose(call["id"], checked.args, self._context)
+        attempt.title = proposal.title
+        acting = proposal.effect is not Effect.READ
+        decision = self._judged(rules.mode, proposal)
+        if decision is None:
+            yield ApprovalAsked(proposal)
+            decision = await self._approver.ask(proposal)
+            yield ApprovalGiven(proposal, decision)
+        elif acting:
+            yield ApprovalGiven(proposal, decision)
+        if not decision.allow:
+            raise ToolError(refusal(decision))
+        if acting:
+            rules.before_acting()
+        attempt.ran = True
+        yield ToolStarted(call["id"], call["name"], attempt.title)
+        attempt.result = await checked.tool.run(checked.args, self._context)
+
+    def _finished(
+        self, call: ToolUseBlock, attempt: _Attempt, block: ToolResultBlock
+    ) -> ToolFinished:
+        result = attempt.result
+        display = self._redactor.mask_json(cast("Json", list(result.display)))
+        return ToolFinished(
             tool_use_id=call["id"],
             name=call["name"],
-            title=title,
+            title=attempt.title,
             is_error=result.is_error,
             summary=self._redactor.mask(result.summary),
-            seconds=self._clock() - started,
+            seconds=self._clock() - attempt.started,
             output=block_text(block),
-            display=result.display,
+            display=tuple(cast("list[dict[str, object]]", display)),
         )
-        yield CallOutcome(block, result, ran)
 
     def _check(self, call: ToolUseBlock, rules: CallRules) -> _Checked:
         """The tool and its checked input; raises `ToolError` for the model."""
