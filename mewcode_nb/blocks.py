@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import cast
 
 from mewcode_nb.messages import Block, Json, JsonObject, clean_text
@@ -20,6 +21,13 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 MAX_DEPTH = 200
 """Nesting beyond this is cut: Python's parser gives up near 1,000, less the caller's own frames."""
 
+_REQUIRED: Mapping[str, tuple[tuple[str, type], ...]] = {
+    "text": (("text", str),),
+    "thinking": (("thinking", str), ("signature", str)),
+    "redacted_thinking": (("data", str),),
+    "tool_use": (("id", str), ("name", str), ("input", dict)),
+    "tool_result": (("tool_use_id", str),),
+}
 _MAX_INTEGER_BITS = 14_000  # Python refuses to print or parse integers over 4,300 digits.
 
 
@@ -64,14 +72,7 @@ def clean_json(value: Json, depth: int = 0) -> Json:
 
 
 def _fields_hold(kind: str, value: JsonObject) -> bool:
-    required: dict[str, dict[str, type]] = {
-        "text": {"text": str},
-        "thinking": {"thinking": str, "signature": str},
-        "redacted_thinking": {"data": str},
-        "tool_use": {"id": str, "name": str, "input": dict},
-        "tool_result": {"tool_use_id": str},
-    }
-    return all(isinstance(value.get(key), kind) for key, kind in required.get(kind, {}).items())
+    return all(isinstance(value.get(key), expected) for key, expected in _REQUIRED.get(kind, ()))
 
 
 def _as_text(value: Json) -> Block:

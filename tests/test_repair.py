@@ -354,7 +354,7 @@ conversations = st.lists(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(conversations)
 def test_any_soup_of_blocks_is_accepted_after_repair_and_repair_is_idempotent(messages):
     once = repair(messages)

@@ -131,7 +131,7 @@ class RealFiles:
     def lock(self, path: Path) -> Held:
         """A `filelock` lock, not tied to a thread."""
         # Imported here: it costs 60 ms, and most kernels never write a session.
-        from filelock import FileLock, Timeout  # noqa: PLC0415
+        from filelock import FileLock, Timeout
 
         held = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
         try:

@@ -260,15 +260,18 @@ _OTHER_LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029
 
 
 def to_json(record: Record) -> JsonObject:
-    """The record as a JSON object; optional fields that say nothing are left out."""
+    """The record as a JSON object, its type first; optional fields that say nothing are left out.
+
+    `type` leads every line, so that one kind of record can be looked for without parsing the rest.
+    """
     if isinstance(record, UnknownRecord):
         return record.raw
     if isinstance(record, LegacyCompact):
         return {"type": "compact", "ts": record.ts}
     if isinstance(record, MetaRecord):
-        return {**record.facts, "type": "meta", "ts": record.ts}
-    head: JsonObject = {"type": _TYPES[type(record)], "ts": record.ts}
-    return {**record.extra, **head, **dict(_spoken_fields(record))}
+        return _headed("meta", record.ts, record.facts)
+    known = dict(_spoken_fields(record))
+    return _headed(_TYPES[type(record)], record.ts, known, record.extra)
 
 
 def to_line(record: Record) -> bytes:
@@ -286,6 +289,13 @@ def to_line(record: Record) -> bytes:
     if len(line) > LINE_LIMIT:
         raise ValueError(f"a record of {len(line)} bytes is over the limit of {LINE_LIMIT}")
     return line
+
+
+def _headed(kind: str, ts: float, *parts: JsonObject) -> JsonObject:
+    value: JsonObject = {"type": kind, "ts": ts}
+    for part in parts:
+        value.update({key: item for key, item in part.items() if key not in value})
+    return value
 
 
 def _encode(value: JsonObject) -> bytes:

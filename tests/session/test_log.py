@@ -351,6 +351,24 @@ def test_g3_batch_given_again_after_a_failed_sync_counts_once(new_log, said):
     assert state.damage == ()
 
 
+def test_interrupt_in_the_middle_of_a_write_leaves_a_line_the_next_append_closes(new_log, said):
+    class Interrupted(CountedFiles):
+        def write(self, fd, data):
+            if b"half" in bytes(data):
+                super().write(fd, data[:50])
+                raise KeyboardInterrupt
+            return super().write(fd, data)
+
+    log = new_log(files=Interrupted())
+    log.append([said("a")])
+    with pytest.raises(KeyboardInterrupt):
+        log.append([said("half")])
+    log.append([said("b")])
+    state = load(log.folder)
+    assert texts(state) == ["a", "b"]
+    assert [d.line for d in state.damage] == [3]
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root to mount")
 def test_g9_full_disk_loses_nothing_acknowledged_and_recovers_with_the_space(tmp_path, said):
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)]

@@ -84,6 +84,19 @@ def test_record_survives_the_line_it_is_written_as(record):
     assert from_json(json.loads(to_line(record))) == record
 
 
+@pytest.mark.parametrize("record", FULL[:-1], ids=lambda record: type(record).__name__)
+def test_type_leads_the_line_so_that_it_can_be_looked_for(record):
+    assert re.match(rb'\{"type":"[a-z]+","ts":1\.[05]', to_line(record))
+
+
+def test_extra_fields_and_facts_cannot_pass_for_known_ones():
+    assert to_line(MetaRecord(1.0, {"type": "x", "ts": 9, "a": 1})) == (
+        b'{"type":"meta","ts":1.0,"a":1}\n'
+    )
+    record = UncompactRecord(1.0, "c1", {"type": "x", "compact": "c2", "later": 1})
+    assert to_line(record) == b'{"type":"uncompact","ts":1.0,"compact":"c1","later":1}\n'
+
+
 def test_line_is_compact_and_says_nothing_it_need_not():
     record = MessageRecord(1.5, "m1", "user", ({"type": "text", "text": "你好"},), "user", turn=1)
     assert to_line(record).decode() == (
