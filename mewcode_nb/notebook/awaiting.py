@@ -1,16 +1,17 @@
 """How a turn comes to be awaited by the cell, and what happens where it cannot be.
 
 A widget click reaches Python only while the running cell awaits (ipykernel 7.4), so the magic's
-call is rewritten in two steps. A *cleanup* transformer claims a cell that starts with our magic before
-IPython strips prompts such as `>>> ` from it, so that the text stays verbatim; a *post* transformer
-turns each statement that calls the magic into an awaited call of `MewcodeMagics.awaited`. Running
-the transformers twice changes nothing, and history keeps the text that the user typed.
+call is rewritten in two steps. A *cleanup* transformer claims a cell that starts with our magic
+before IPython strips prompts such as `>>> ` from it, so that the text stays verbatim; a *post*
+transformer turns each statement that calls the magic into an awaited call of
+`MewcodeMagics.awaited`. Running the transformers twice changes nothing, and history keeps the text
+that the user typed.
 
 Where awaiting is impossible (autoawait off, an assignment, `run_cell` inside a running cell, as
 `%%capture` and `%run` do it) the plain magic runs the same coroutine with `run_on_own_loop`: a new
-event loop on this very thread, the outer loop set aside meanwhile. The alternative, a helper thread,
-would need the user's code, displays and `input()` handed back to the main thread one by one; here
-they are on it already. Widget clicks cannot arrive on that path, so it asks by `input()`.
+event loop on this very thread, the outer loop set aside meanwhile. The alternative, a helper
+thread, would need the user's code, displays and `input()` handed back to the main thread one by
+one; here they are on it already. Widget clicks cannot arrive on that path, so it asks by `input()`.
 """
 
 from __future__ import annotations
@@ -149,14 +150,14 @@ def _statement_calls(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
-        if isinstance(node, ast.Expr) and _calls_magic(node.value):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_ours(node.value):
             yield node.value
         else:
             yield from _statement_calls(node)
 
 
-def _calls_magic(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+def _is_ours(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Attribute):
         return False
     owner = node.func.value
     named = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name)

@@ -12,9 +12,7 @@ from IPython.core.completer import (
     context_matcher,
 )
 
-from mewcode_nb.agent.approval import Mode
-from mewcode_nb.notebook.options import OPTION_HELP
-from mewcode_nb.notebook.words import SETTING_NAMES, SUBCOMMANDS
+from mewcode_nb.notebook.words import MODES, OPTION_HELP, SETTING_NAMES, SUBCOMMANDS
 
 __all__ = ["complete_magic", "suggestions"]
 
@@ -52,7 +50,7 @@ def suggestions(line: str) -> list[str]:
 def _after_option(given: list[str]) -> Iterable[str]:
     match given[-1:]:
         case ["--mode"]:
-            return list(Mode)
+            return MODES
         case ["-m" | "--model" | "-o" | "--max-steps"]:
             return ()
     return [option for option in OPTION_HELP if option not in given]
@@ -63,7 +61,7 @@ def _after_subcommand(given: list[str]) -> Iterable[str]:
         case []:
             return SUBCOMMANDS
         case ["mode"]:
-            return list(Mode)
+            return MODES
         case ["config"]:
             return SETTING_NAMES
         case ["tutorial"]:

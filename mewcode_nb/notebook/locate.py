@@ -13,7 +13,7 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -128,18 +128,32 @@ def _parent(shell: InteractiveShell) -> Mapping[str, object]:
 
 
 def _from_servers(identity: str) -> str:
-    try:
-        from jupyter_server.serverapp import list_running_servers  # noqa: PLC0415
-    except ImportError:
-        return ""
-    servers: Iterable[Mapping[str, object]] = list_running_servers()
-    for server in servers:
+    for server in _running_servers():
         for session in _sessions(_text(server.get("url")), _text(server.get("token"))):
             kernel = session.get("kernel")
             path = _text(session.get("path"))
             if path and isinstance(kernel, Mapping) and kernel.get("id") == identity:
                 return str(Path(_text(server.get("root_dir")), path))
     return ""
+
+
+def _running_servers() -> Iterator[Mapping[str, object]]:
+    """What each server of this user says of itself in the runtime folder.
+
+    `jupyter_server` would list them too, but it may be missing from the kernel's environment and
+    costs some hundred modules.
+    """
+    try:
+        from jupyter_core.paths import jupyter_runtime_dir
+    except ImportError:
+        return
+    for file in sorted(Path(jupyter_runtime_dir()).glob("jpserver-*.json")):
+        try:
+            server = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # ended meanwhile, or being written
+        if isinstance(server, Mapping):
+            yield server
 
 
 def _sessions(url: str, token: str) -> list[Mapping[str, object]]:

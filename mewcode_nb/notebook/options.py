@@ -14,20 +14,9 @@ from typing import NoReturn
 
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import UsageError
+from mewcode_nb.notebook.words import OPTION_HELP
 
-__all__ = ["OPTION_HELP", "TurnOptions", "cell_help", "parse_turn_options"]
-
-OPTION_HELP: dict[str, str] = {
-    "-m": "model for this turn",
-    "--model": "model for this turn",
-    "--mode": "plan, ask, edit or open, for this turn",
-    "--new": "begin a new session first",
-    "--fresh": "ask again even where an answer is stored for this cell",
-    "--no-tools": "refuse every tool call of this turn",
-    "--max-steps": "requests after which the turn stops",
-    "-o": "bind the turn's result to this name",
-    "--help": "show this help and send nothing",
-}
+__all__ = ["TurnOptions", "cell_help", "parse_turn_options"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,47 @@
-"""The subcommands of `%mewcode` with their one-line help, and the names of the settings.
+"""The words a user may type: options, modes, subcommands with one line of help, setting names.
 
-Kept apart from what the subcommands do, so that completion and help need nothing but words.
+Plain literals, so that completion and loading need nothing else; a test holds them against the
+types they mirror (`Mode`, `Settings`).
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+__all__ = ["MODES", "OPTION_HELP", "SETTING_NAMES", "SUBCOMMANDS", "line_help"]
 
-from mewcode_nb.config import Settings
+MODES = ("plan", "ask", "edit", "open")
 
-__all__ = ["SETTING_NAMES", "SUBCOMMANDS", "line_help"]
+SETTING_NAMES = (
+    "model",
+    "mode",
+    "base_url",
+    "max_tokens",
+    "context_window",
+    "max_steps",
+    "max_retries",
+    "max_wait",
+    "stall_seconds",
+    "connect_seconds",
+    "cache_ttl",
+    "thinking",
+    "approval",
+    "approval_seconds",
+    "language",
+    "preload",
+    "instructions_fallback",
+    "local",
+)
 
-SETTING_NAMES: tuple[str, ...] = tuple(field.name for field in fields(Settings))
+OPTION_HELP: dict[str, str] = {
+    "-m": "model for this turn",
+    "--model": "model for this turn",
+    "--mode": "plan, ask, edit or open, for this turn",
+    "--new": "begin a new session first",
+    "--fresh": "ask again even where an answer is stored for this cell",
+    "--no-tools": "refuse every tool call of this turn",
+    "--max-steps": "requests after which the turn stops",
+    "-o": "bind the turn's result to this name",
+    "--help": "show this help and send nothing",
+}
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("TEXT", "one turn with the text of this line"),

@@ -1,0 +1,57 @@
+"""From a magic's words to what they ask for (a turn, a subcommand, help) and to what is shown."""
+
+from __future__ import annotations
+
+from mewcode_nb.errors import UsageError
+from mewcode_nb.events import TurnResult
+from mewcode_nb.notebook import subcommands
+from mewcode_nb.notebook.options import TurnOptions, cell_help, parse_turn_options
+from mewcode_nb.notebook.page import Page
+from mewcode_nb.notebook.runtime import Runtime
+from mewcode_nb.notebook.words import SUBCOMMANDS, line_help
+
+__all__ = ["answer"]
+
+_HELP = frozenset({"--help", "-h"})
+
+
+async def answer(
+    runtime: Runtime, line: str, cell: str | None, *, awaited: bool
+) -> TurnResult | None:
+    """Do what the magic was called for; the result of `%mewcode ask`, else None.
+
+    Raises:
+        MewcodeError: shown by IPython as one line.
+    """
+    if cell is not None:
+        await _cell(runtime, line, cell, awaited=awaited)
+        return None
+    name, _, rest = line.strip().partition(" ")
+    rest = rest.strip()
+    if name in {"", "help", *_HELP} or rest in _HELP:
+        _show(runtime, Page.fixed(line_help()))
+        return None
+    if name == "ask" and rest:
+        return await runtime.turn(rest, TurnOptions(), awaited=awaited)
+    if name not in SUBCOMMANDS:
+        _show(runtime, Page.fixed(line_help()))
+    _show(runtime, subcommands.run(name, rest, runtime))
+    return None
+
+
+async def _cell(runtime: Runtime, line: str, cell: str, *, awaited: bool) -> None:
+    try:
+        options = parse_turn_options(line)
+    except UsageError:
+        _show(runtime, Page.fixed(cell_help()))
+        raise
+    if options.help or not cell.strip():
+        _show(runtime, Page.fixed(cell_help()))
+        return
+    result = await runtime.turn(cell.strip("\n"), options, awaited=awaited)
+    if options.output and result is not None:
+        runtime.shell.user_ns[options.output] = result
+
+
+def _show(runtime: Runtime, page: Page) -> None:
+    runtime.shell.display_pub.publish(page.bundle())

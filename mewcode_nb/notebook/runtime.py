@@ -1,0 +1,223 @@
+"""One shell's agent: what outlives a cell, and the life of one turn.
+
+The runtime hangs on the shell (`shell.meta`), so a reload of the extension keeps the conversation.
+It builds nothing before the first prompt. A turn ends in one of four ways, and after each the next
+prompt is accepted: it finishes; an interrupt stops it and the cell ends quietly (cells queued
+behind it run on: whether there are any cannot be seen from inside a kernel); a `MewcodeError` is
+raised, which IPython shows as one line and which stops Run All; anything else is a fault of ours,
+with an ordinary traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from mewcode_nb.errors import ConfigError, UsageError
+from mewcode_nb.events import TurnFinished, TurnResult, Usage
+from mewcode_nb.notebook.options import TurnOptions
+from mewcode_nb.notebook.ticker import interruptible
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from mewcode_nb.agent.turn import TurnRequest
+    from mewcode_nb.notebook.conversation import Conversation, LiveModel
+    from mewcode_nb.notebook.project import Project
+    from mewcode_nb.notebook.render import Renderer
+    from mewcode_nb.tutorial import TutorialServer
+
+__all__ = ["Runtime"]
+
+
+class Runtime:
+    """The agent of one shell. `clock` gives seconds and never goes back."""
+
+    def __init__(
+        self, shell: InteractiveShell, environ: Mapping[str, str], clock: Callable[[], float]
+    ) -> None:
+        self.shell = shell
+        self.environ = environ
+        self.configured: Callable[[], Mapping[str, object]] = dict
+        """What IPython's configuration sets, by setting name."""
+        self.conversation: Conversation | None = None
+        self.last: TurnResult | None = None
+        self.spent = Usage()
+        """Tokens of the session so far, finished turns only."""
+        self._chosen: dict[str, object] = {}
+        self._model: LiveModel | None = None
+        self._tutorial: TutorialServer | None = None
+        self._clock = clock
+        self._busy = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether the caller may be code that a turn runs, or something such code left behind."""
+        conversation = self.conversation
+        return self._busy or (
+            conversation is not None and conversation.namespace.agent_code_running
+        )
+
+    @property
+    def in_tutorial(self) -> bool:
+        """Whether recorded answers stand in for a model."""
+        return self._tutorial is not None
+
+    def require_idle(self, what: str) -> None:
+        """Raise `UsageError` when code run by a turn tries what only a user's cell may do."""
+        if self.busy:
+            raise UsageError(
+                f"{what} is not possible from a running turn", remedy="run it in a cell"
+            )
+
+    def project(self) -> Project:
+        """Place, root and settings as they are now; the root of an open session stays its own."""
+        from mewcode_nb.notebook.project import Choices, find_project
+
+        known = self.conversation.project if self.conversation else None
+        environ, chosen = self.environ, self._chosen
+        if server := self._tutorial:
+            secrets = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": server.auth_token}
+            environ = {**environ, **secrets}
+            chosen = {**chosen, "base_url": server.base_url, "model": server.model}
+        return find_project(self.shell, environ, Choices(self.configured(), chosen), known)
+
+    def choose(self, name: str, value: object) -> None:
+        """Choose a setting for this kernel, over every other source.
+
+        Raises:
+            ConfigError: no such setting, or not one of its values.
+            UsageError: a turn is running.
+        """
+        self.require_idle(f"changing {name}")
+        before = dict(self._chosen)
+        self._chosen[name] = value
+        try:
+            self.project()
+        except ConfigError:
+            self._chosen = before
+            raise
+
+    def new_session(self) -> None:
+        """Let the next prompt begin a session of its own."""
+        self.require_idle("a new session")
+        self._end_session()
+
+    def start_tutorial(self) -> None:
+        """Let recorded answers stand in for a model, in a session of their own."""
+        from mewcode_nb import tutorial
+
+        self.require_idle("the tutorial")
+        if self._tutorial is None:
+            self._end_session()
+            self._tutorial = tutorial.start()
+
+    def stop_tutorial(self) -> None:
+        """Go back to the configured model, in a new session."""
+        self.require_idle("the tutorial")
+        if self._tutorial is not None:
+            self._end_session()
+            self._tutorial.stop()
+            self._tutorial = None
+
+    async def close(self) -> None:
+        """End the session and let go of the running loop's connections."""
+        self._end_session()
+        if self._model is not None:
+            await self._model.close()
+
+    def preload(self) -> None:
+        """Import the SDK on a thread, where the setting allows it and it is not there yet."""
+        from mewcode_nb.model.client import preload
+
+        if not self.sdk_loaded() and self.project().settings.preload:
+            preload()
+
+    @staticmethod
+    def sdk_loaded() -> bool:
+        """Whether the SDK has been imported, or is just being."""
+        return "anthropic" in sys.modules
+
+    async def turn(self, prompt: str, options: TurnOptions, *, awaited: bool) -> TurnResult | None:
+        """Run one turn and show it; None when it was interrupted.
+
+        Raises:
+            MewcodeError: the turn could not begin or broke; the conversation stays usable.
+        """
+        self.require_idle("a turn")
+        if options.new:
+            self._end_session()
+        self._busy = True
+        try:
+            async with interruptible(self._clock):
+                return await self._turn(prompt, options, awaited)
+        except asyncio.CancelledError:
+            _forget_cancellation()
+            return None
+        finally:
+            self._busy = False
+
+    async def _turn(self, prompt: str, options: TurnOptions, awaited: bool) -> TurnResult | None:
+        from mewcode_nb.notebook.conversation import (
+            LiveModel,
+            open_conversation,
+            turn_request,
+        )
+        from mewcode_nb.notebook.render import choose_renderer
+
+        project = self.project()
+        model = self._model = self._model or LiveModel()
+        await model.use(project)
+        if self.conversation is None:
+            self.conversation = open_conversation(self.shell, project, model, self.environ)
+        conversation = self.conversation
+        request = turn_request(self.shell, prompt, options, project.settings)
+        conversation.ask_by(self.shell, project.settings, self.environ, clicks=awaited)
+        renderer = choose_renderer(
+            self.shell, project.settings, prompt=prompt, environment=self.environ
+        )
+        try:
+            return await self._shown(conversation, request, renderer)
+        finally:
+            if not awaited:
+                # This loop ends with the turn, and connections belong to their loop.
+                await model.close()
+
+    async def _shown(
+        self, conversation: Conversation, request: TurnRequest, renderer: Renderer
+    ) -> TurnResult | None:
+        result, stopped = None, False
+        try:
+            for notice in conversation.take_notices():
+                renderer.show(notice)
+            async with aclosing(conversation.agent.run(request)) as events:
+                async for event in events:
+                    renderer.show(event)
+                    if isinstance(event, TurnFinished):
+                        result = self._kept(event.result)
+        except asyncio.CancelledError:
+            stopped = True
+            raise
+        finally:
+            renderer.close(interrupted=stopped)
+        return result
+
+    def _kept(self, result: TurnResult) -> TurnResult:
+        self.last = result
+        self.spent += result.usage
+        return result
+
+    def _end_session(self) -> None:
+        if self.conversation is not None:
+            self.conversation.close()
+        self.conversation, self.last, self.spent = None, None, Usage()
+
+
+def _forget_cancellation() -> None:
+    """The interrupt has been dealt with: let later time limits in this task work as usual."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

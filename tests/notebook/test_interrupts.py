@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+
+import pytest
+from mewcode_nb.testing import Fault, fail, reply, tool_use
+
+pytestmark = pytest.mark.kernel
+
+LONG = os.environ.get("MEWCODE_LONG") == "1"
+
+
+def stop_after(kernel, cell, ready, *, delay=0.0):
+    """Run a cell, interrupt it when `ready` has been seen, and time the way back to the prompt."""
+    message = kernel.start(cell)
+    ready()
+    time.sleep(delay)  # the moment within the phase is what the harness varies
+    begun = time.monotonic()
+    kernel.interrupt()
+    ran = kernel.finish(message)
+    return ran, time.monotonic() - begun
+
+
+def accepted_afterwards(kernel, server):
+    server.add("next answer")
+    assert kernel.run("print(1 + 1)").text.strip() == "2"
+    after = kernel.run("%%mewcode -o after\nnext")
+    assert after.status == "ok", after.text
+    assert "next answer" in kernel.run("print(after.text)").text
+
+
+WAITS = {
+    "for_the_answer_to_begin": reply("late", fault=Fault("late", seconds=30)),
+    "while_it_streams": reply("word " * 2000, delay=0.05),
+    "while_nothing_arrives": reply("begun and stalled", fault=Fault("stall", after="middle")),
+    "in_the_wait_for_a_retry": fail(529, headers={"retry-after": "30"}),
+}
+
+
+def test_n_09_an_interrupt_ends_the_turn_and_the_next_goes_on(start_kernel, mewcode_server):
+    server = mewcode_server()
+    kernel = start_kernel(server)
+    kernel.run("%load_ext mewcode_nb\n%mewcode mode open")
+    accepted_afterwards(kernel, server)
+    for number, (name, answer) in enumerate(WAITS.items()):
+        server.add(answer)
+        seen = 2 + 2 * number
+        ran, seconds = stop_after(
+            kernel,
+            f"%%mewcode\n{name}",
+            lambda seen=seen: server.wait_for_request(seen),
+            delay=0.3,
+        )
+        assert ran.status == "ok", (name, ran.text)
+        assert "Traceback" not in ran.text
+        assert seconds < 1.0, name
+        accepted_afterwards(kernel, server)
+
+
+def test_n_09_an_interrupt_of_a_shell_tool_ends_the_turn_and_its_process(
+    start_kernel, mewcode_server, in_project
+):
+    server = mewcode_server()
+    kernel = start_kernel(server)
+    kernel.run("%load_ext mewcode_nb\n%mewcode mode open")
+    mark = in_project.notebooks / "began"
+    command = f"touch {mark}; sleep 30; touch {mark}-ended"
+    server.add(reply(tool_use("shell", command=command)))
+    ran, seconds = stop_after(kernel, "%%mewcode\ngo", lambda: wait_for(mark))
+    assert ran.status == "ok", ran.text
+    assert seconds < 1.0
+    accepted_afterwards(kernel, server)
+    assert len(server.requests) == 2
+
+
+def test_n_09_an_interrupt_of_python_code_ends_the_code_and_the_turn_goes_on(
+    start_kernel, mewcode_server, in_project
+):
+    server = mewcode_server()
+    kernel = start_kernel(server)
+    kernel.run("%load_ext mewcode_nb\n%mewcode mode open")
+    mark = in_project.notebooks / "began"
+    code = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(30)"
+    server.add(reply(tool_use("run_python", code=code)), "I see that you stopped it")
+    ran, seconds = stop_after(kernel, "%%mewcode\ngo", lambda: wait_for(mark))
+    assert ran.status == "ok", ran.text
+    assert seconds < 1.5
+    assert "I see that you stopped it" in ran.text
+    assert "nterrupt" in str(server.requests[1].body["messages"][-1])
+    accepted_afterwards(kernel, server)
+
+
+def test_an_interrupt_of_a_turn_that_is_not_awaited_ends_it_too(start_kernel, mewcode_server):
+    server = mewcode_server([reply("late", fault=Fault("late", seconds=30))])
+    kernel = start_kernel(server)
+    kernel.run("%load_ext mewcode_nb")
+    ran, seconds = stop_after(
+        kernel, "x = %mewcode ask hi", lambda: server.wait_for_request(1), delay=0.3
+    )
+    assert ran.status == "ok", ran.text
+    assert seconds < 1.0
+    accepted_afterwards(kernel, server)
+
+
+@pytest.mark.slow
+def test_interrupts_at_random_moments_leave_a_conversation_that_goes_on(
+    start_kernel, mewcode_server, record_property
+):
+    chance = random.Random(20)
+    server = mewcode_server(default="done")
+    kernel = start_kernel(server)
+    kernel.run("%load_ext mewcode_nb\n%mewcode mode open\nimport time")
+    accepted_afterwards(kernel, server)
+    latencies = []
+    for _ in range(200 if LONG else 6):
+        shell = reply("first", tool_use("shell", command="sleep 3"))
+        python = reply("first", tool_use("run_python", code="time.sleep(0.4)"))
+        kind = chance.choice([*WAITS.values(), shell, python, reply("a b c " * 20, delay=0.02)])
+        served = len(server.requests)
+        server.add(kind)
+        ran, seconds = stop_after(
+            kernel,
+            "%%mewcode\ngo",
+            lambda served=served: server.wait_for_request(served + 1),
+            delay=chance.random() * 0.6,
+        )
+        assert ran.status == "ok", ran.text
+        latencies.append(seconds)
+        assert kernel.run("%%mewcode\nCHECK").status == "ok"
+    worst, middle = max(latencies), statistics.median(latencies)
+    record_property("interrupt_seconds", f"median {middle:.3f}, max {worst:.3f}")
+    assert worst < 2.0
+    if LONG:
+        assert statistics.quantiles(latencies, n=20)[-1] < 0.5
+
+
+def wait_for(path, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        time.sleep(0.02)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+from mewcode_nb.agent.approval import Mode
+from mewcode_nb.config import Settings
+from mewcode_nb.notebook import subcommands
+from mewcode_nb.notebook.magics import MewcodeMagics
+from mewcode_nb.notebook.words import MODES, SETTING_NAMES, SUBCOMMANDS, line_help
+
+
+def test_the_words_mirror_the_types():
+    assert tuple(mode.value for mode in Mode) == MODES
+    assert tuple(field.name for field in fields(Settings)) == SETTING_NAMES
+
+
+def test_every_setting_can_be_configured_in_ipython():
+    assert set(MewcodeMagics.class_own_traits(config=True)) == set(SETTING_NAMES)
+
+
+def test_every_subcommand_is_implemented_and_in_the_help():
+    assert set(subcommands.COMMANDS) == set(SUBCOMMANDS)
+    text = line_help()
+    assert [name for name in SUBCOMMANDS if f"  {name} " not in text] == []
