@@ -18,9 +18,9 @@ from pathspec import GitIgnoreSpec
 
 from mewcode_nb.errors import ToolError
 
-__all__ = ["SKIPPED", "Ignores", "Walk", "matcher"]
+__all__ = ["ALWAYS_SKIPPED", "Ignores", "Walk", "matcher"]
 
-SKIPPED = frozenset({".git", ".mewcode"})
+ALWAYS_SKIPPED = frozenset({".git", ".mewcode"})
 """Folders that are never entered: git's own, and our sessions and memory."""
 _LARGEST_IGNORE_FILE = 1024 * 1024
 _MOST_BRACES = 64
@@ -105,7 +105,7 @@ class Walk:
                 continue
             relative = entry.path[len(str(self.base)) :].lstrip(os.sep)
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in SKIPPED and not rules.ignore(entry.path, folder=True):
+                if entry.name not in ALWAYS_SKIPPED and not rules.ignore(entry.path, folder=True):
                     stack.append((self._entries(relative), rules.entering(entry.path)))
             elif not rules.ignore(entry.path) and self._lists(entry):
                 yield relative.replace(os.sep, "/")

@@ -124,6 +124,7 @@ async def _end(process: asyncio.subprocess.Process, patience: float) -> None:
             _signal(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), _REAP_SECONDS)
+    await _gone(process.pid, _REAP_SECONDS)
 
 
 async def _gone(group: int, patience: float) -> bool:

@@ -25,7 +25,7 @@ from mewcode_nb.messages import clean_text
 from mewcode_nb.tools import scan
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import counted, one_line
-from mewcode_nb.tools.ignored import SKIPPED, Ignores, Walk, matcher
+from mewcode_nb.tools.ignored import ALWAYS_SKIPPED, Ignores, Walk, matcher
 from mewcode_nb.tools.roots import Target, shown, target_of
 
 __all__ = ["Search", "SearchInput"]
@@ -255,7 +255,7 @@ def _ripgrep_job(program: str, target: Target, args: SearchInput, context: ToolC
     argv += ["--no-ignore"] if plain else []
     if not single:
         argv += ["--glob", args.glob] if args.glob else []
-        argv += [part for name in sorted(SKIPPED) for part in ("--glob", f"!**/{name}/**")]
+        argv += [part for name in sorted(ALWAYS_SKIPPED) for part in ("--glob", f"!**/{name}/**")]
     argv += ["--regexp", args.pattern, "--", f"./{target.path.name}" if single else "./"]
     keep = _always if single else _filter(folder, args.glob, None if plain else ignores)
     return _Job(tuple(argv), None, folder, keep)
