@@ -87,8 +87,7 @@ class RealFiles:
 
     def open(self, path: Path) -> int:
         """Never through a link; anything but a regular file is an OSError."""
-        # Without O_NONBLOCK a named pipe in the file's place would hang the kernel.
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | _SAFE)
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | _SAFE)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise OSError(0, "not a regular file", str(path))
