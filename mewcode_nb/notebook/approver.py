@@ -74,7 +74,7 @@ def surroundings(shell: Any) -> Surroundings:  # noqa: ANN401 - IPython has no t
     if kernel is None:
         stdin = sys.stdin
         return Surroundings(kernel=False, can_type=stdin is not None and stdin.isatty())
-    from ipykernel._version import version_info  # noqa: PLC0415 - in a kernel it is loaded already
+    from ipykernel._version import version_info
 
     content = (kernel.get_parent() or {}).get("content", {})
     widgets = all(importlib.util.find_spec(name) for name in ("ipywidgets", "anywidget"))
@@ -160,7 +160,7 @@ def _interrupts_raise() -> Iterator[None]:
 
 
 def _live_card(view: dict[str, object], on_message: Callable[[object], None]) -> Card:
-    from mewcode_nb.widgets.approval import ApprovalCard  # noqa: PLC0415 - needs anywidget
+    from mewcode_nb.widgets.approval import ApprovalCard
 
     card: Card = ApprovalCard(view, on_message)
     return card
@@ -217,7 +217,7 @@ class NotebookApprover:
 
     async def _ask_card(self, proposal: Proposal) -> Decision | None:
         """The answer of a card, or None when no page drew it."""
-        from mewcode_nb.widgets.approval import (  # noqa: PLC0415 - needs anywidget
+        from mewcode_nb.widgets.approval import (
             Answer,
             card_view,
         )
@@ -268,7 +268,7 @@ class NotebookApprover:
         return decision, f"{outcome}: {answer.reason}" if answer.reason else outcome
 
     def _settle_card(self, card: Card, display: str, line: str) -> None:
-        from mewcode_nb.widgets import cards  # noqa: PLC0415 - loaded with the card
+        from mewcode_nb.widgets import cards
 
         bundle = cards.line(line, tone="quiet")
         self._publisher.publish(bundle, {}, transient={"display_id": display}, update=True)

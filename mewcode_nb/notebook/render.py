@@ -135,6 +135,8 @@ class NotebookRenderer:
         """Take one event; what it changes is shown now or within the next tenth of a second."""
         self._keep_ticking()
         self._status.take(event, self._clock())
+        if not self._status_id:
+            self._flush_status(force=True)
         match event:
             case TextDelta():
                 self._add_text(event.text, thinking=False)

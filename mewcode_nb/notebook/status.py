@@ -131,7 +131,7 @@ class StatusLine:
             )
         ]
         if steps:
-            out.append(self._words("steps", count=steps))
+            out.append(self._words("step" if steps == 1 else "steps", count=steps))
         if tools:
-            out.append(self._words("tools", count=tools))
+            out.append(self._words("call" if tools == 1 else "calls", count=tools))
         return out

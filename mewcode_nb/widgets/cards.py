@@ -152,5 +152,5 @@ def _fold_markdown(fold: Fold) -> str:
 
 
 def _fold_plain(fold: Fold) -> str:
-    body = "\n".join("  " + row for row in fold.body.split("\n"))
+    body = "\n".join("    " + row for row in fold.body.split("\n"))
     return "\n".join(part for part in (f"  {fold.heading}:", body, fold.rest) if part)

@@ -98,7 +98,7 @@ def fenced(text: str, language: str = "") -> str:
 
 def _structure(source: str) -> tuple[list[_Code], dict[int, int]]:
     """Code blocks in order, and the line spans (first to last) of running text."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - not before the first answer is shown
+    from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.disable("inline", True)

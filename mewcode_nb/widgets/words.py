@@ -28,8 +28,10 @@ _EN = {
     "interrupted": "interrupted",
     "unfinished": "ended without an answer",
     "tokens": "{input} in ({cached}% cached), {output} out",
+    "step": "1 step",
     "steps": "{count} steps",
-    "tools": "{count} tool calls",
+    "call": "1 tool call",
+    "calls": "{count} tool calls",
     "seconds": "{seconds} s",
     "output": "output ({size})",
     "proposal": "what it does",
@@ -81,8 +83,10 @@ _ZH = {
     "interrupted": "已中断",
     "unfinished": "未得到回答就结束了",
     "tokens": "输入 {input}（{cached}% 来自缓存），输出 {output}",
+    "step": "1 步",
     "steps": "{count} 步",
-    "tools": "{count} 次工具调用",
+    "call": "1 次工具调用",
+    "calls": "{count} 次工具调用",
     "seconds": "{seconds} 秒",
     "output": "输出（{size}）",
     "proposal": "将要做的事",
@@ -127,7 +131,7 @@ class Words:
         """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
         return self._table[key].format(**values)
 
-    def keys(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """Every key there is."""
         return frozenset(self._table)
 
