@@ -15,31 +15,35 @@ from __future__ import annotations
 import ctypes
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 __all__ = ["AlarmClock", "Clock", "CodeGuard", "CodeStopped", "ThreadClock", "TimeLimit"]
 
 T = TypeVar("T")
+Tracer: TypeAlias = "Callable[[FrameType, str, object], Tracer | None]"
 Handler: TypeAlias = "Callable[[int, FrameType | None], object] | int | None"
 
 _AGAIN_SECONDS = 0.25
 """Between one stop and the next, for code that catches everything once."""
 _POLITE_STOPS = 4
-"""After so many stops that were swallowed, they come in quick, uneven succession: an endless loop
-around a bare `except` can only be left when one arrives outside its `try`."""
+"""After so many stops that were swallowed, they come in quick, uneven succession, so that one may
+arrive outside of every `try` of nested endless loops."""
 _RAPID_SECONDS = (5e-6, 1.5e-4)
+_BENEATH = frozenset({"IPython.core.interactiveshell", __name__})
+"""Modules whose frames mark the lower end of the user's code on the stack."""
 
 
 class TimeLimit(BaseException):
     """The code ran out of its time. Not an `Exception`, so that ordinary handlers let it pass."""
 
 
-class CodeStopped(Exception):  # noqa: N818 - an outcome, not an error
+class CodeStopped(Exception):
     """A stop (limit, interrupt, exit) left the code without anything in it reporting the error."""
 
 
@@ -147,6 +151,7 @@ class CodeGuard:
         self._paused = False
         self._stops = 0
         self._previous: Handler = None
+        self._tracer: Callable[..., Any] | None = None
 
     @property
     def remaining(self) -> float:
@@ -184,11 +189,14 @@ class CodeGuard:
             self._previous = signal.getsignal(signal.SIGINT)
             if self._previous is not None:
                 signal.signal(signal.SIGINT, self._on_interrupt)
+        self._tracer = sys.gettrace()
         self._armed = True
         self._clock.start(self.remaining, self._on_limit)
 
     def _leave(self) -> None:
         self._armed = False
+        if sys.gettrace() is not self._tracer:
+            sys.settrace(self._tracer)
         self._clock.stop()
         if self._main and self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
@@ -206,7 +214,22 @@ class CodeGuard:
         self._stops += 1
         rapid = self._stops > _POLITE_STOPS
         self._clock.again(random.uniform(*_RAPID_SECONDS) if rapid else _AGAIN_SECONDS)  # noqa: S311
+        if self._stops > 1 and frame is not None and self._tracer is None:
+            self._stop_at_next_line(frame)
         raise TimeLimit(f"stopped after {self.seconds:g} s")
+
+    def _stop_at_next_line(self, frame: FrameType | None) -> None:
+        # A bare `except` in an endless loop swallows every stop that lands in its `try`. The one
+        # that a tracer raises lands on the first line of the handler, and so leaves the loop.
+        def at_line(where: FrameType, event: str, _argument: object) -> Tracer | None:
+            if event == "line" and self._may_raise(where):
+                raise TimeLimit(f"stopped after {self.seconds:g} s")
+            return at_line
+
+        while frame is not None and frame.f_globals.get("__name__") not in _BENEATH:
+            frame.f_trace = at_line
+            frame = frame.f_back
+        sys.settrace(lambda _frame, _event, _argument: None)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._may_raise(frame):

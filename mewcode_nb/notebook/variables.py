@@ -101,6 +101,8 @@ def _tensor(tensor: Any) -> tuple[object, ...]:  # noqa: ANN401 - torch is not o
 
 _SAMPLERS: Mapping[str, Callable[[Any], tuple[object, ...]]] = {
     "numpy.ndarray": _array,
+    "pandas.DataFrame": _frame,
+    "pandas.Series": _series,
     "pandas.core.frame.DataFrame": _frame,
     "pandas.core.series.Series": _series,
     "torch.Tensor": _tensor,
