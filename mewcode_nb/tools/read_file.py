@@ -20,7 +20,7 @@ from mewcode_nb.messages import Json
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import counted, one_line
 from mewcode_nb.tools.fresh import note_of
-from mewcode_nb.tools.images import LARGEST_BASE64, base64_length, image_block, image_type
+from mewcode_nb.tools.images import image_block, image_fault, image_type
 from mewcode_nb.tools.roots import Target, explain, open_regular, target_of
 from mewcode_nb.tools.textfile import (
     TextFile,
@@ -35,6 +35,7 @@ __all__ = ["ReadFile", "ReadFileInput"]
 _WHOLE = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _HEAD = 65_536
+_LARGEST_IMAGE = 64 * 1024 * 1024
 
 
 class ReadFileInput(ToolInput):
@@ -118,16 +119,14 @@ def _read(args: ReadFileInput, context: ToolContext) -> ToolResult:
 
 
 def _image(target: Target, stream: BinaryIO, state: os.stat_result, media: str) -> ToolResult:
-    if base64_length(state.st_size) > LARGEST_BASE64:
-        raise ToolError(
-            f"{target.shown} is an image of {state.st_size:,} bytes, "
-            f"{base64_length(state.st_size):,} in base64; at most {LARGEST_BASE64:,} can be sent. "
-            "Make a smaller copy with run_python (Pillow: thumbnail) and read that"
-        )
-    raw = stream.read()
+    raw = stream.read(_LARGEST_IMAGE)
     block = image_block(media, raw)
     if block is None:
-        raise ToolError(f"{target.shown} grew while it was read; try again")
+        raise ToolError(
+            f"{target.shown} is an image of {state.st_size:,} bytes that cannot be sent: "
+            f"{image_fault(raw)}. Make a smaller copy with run_python (Pillow: thumbnail) "
+            "and read that"
+        )
     note: dict[str, Json] = {
         "type": "text",
         "text": f"[{target.shown}: {media}, {len(raw):,} bytes]",

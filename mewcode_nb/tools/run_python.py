@@ -145,7 +145,7 @@ def _images(done: CodeRun) -> tuple[list[dict[str, Json]], list[str]]:
     if extra:
         notes.append(f"[{counted(extra, 'more image')}, shown to the user only]")
     if large:
-        notes.append(f"[{counted(large, 'image')} over 5 MB, shown to the user only]")
+        notes.append(f"[{counted(large, 'image')} too big to send, shown to the user only]")
     return blocks, notes
 
 

@@ -128,9 +128,15 @@ def test_an_image_comes_as_an_image(bench):
     }
 
 
+def test_an_image_with_too_many_pixels_is_refused_with_advice(bench):
+    bench.file("wide.png", PNG + b"\x00\x00\x00\rIHDR\x00\x00\x1f\x41\x00\x00\x00\x0a")
+    with pytest.raises(ToolError, match=r"8,001 x 10 pixels.*smaller copy"):
+        bench.run(ReadFile(), path="wide.png")
+
+
 def test_s_17_an_image_is_measured_by_its_base64_length(bench):
     bench.file("big.png", PNG + b"\x00" * 4_500_000)
-    with pytest.raises(ToolError, match=r"6,000,012 in base64.*smaller copy"):
+    with pytest.raises(ToolError, match=r"6,000,012 bytes in base64.*smaller copy"):
         bench.run(ReadFile(), path="big.png")
 
 

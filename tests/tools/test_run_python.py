@@ -75,7 +75,7 @@ def test_figures_come_as_images_at_most_three(bench):
 def test_s_17_an_image_over_the_limit_is_left_out_and_said(bench, data):
     bench.namespace.answer = answer(display=({"image/png": data},))
     result = bench.run(RunPython(), code="plot()")
-    assert result.content == "[1 image over 5 MB, shown to the user only]"
+    assert result.content == "[1 image too big to send, shown to the user only]"
 
 
 def test_names_in_the_namespace_are_reported(bench):
