@@ -6,6 +6,7 @@ import statistics
 import time
 
 import pytest
+
 from mewcode_nb.testing import Fault, fail, reply, tool_use
 
 pytestmark = pytest.mark.kernel
