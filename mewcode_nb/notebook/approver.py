@@ -254,11 +254,14 @@ class NotebookApprover:
     ) -> tuple[Decision | None, str]:
         words, seconds = self._words, self._settings.approval_seconds
         try:
-            await asyncio.wait_for(rendered, self._ways.handshake_seconds)
+            # Not `wait_for`: before Python 3.12 it loses an interrupt that comes with the result.
+            async with asyncio.timeout(self._ways.handshake_seconds):
+                await rendered
         except TimeoutError:
             return None, words("no_frontend")
         try:
-            answer = await asyncio.wait_for(answered, seconds)
+            async with asyncio.timeout(seconds):
+                answer = await answered
         except TimeoutError:
             reason = words("expired", seconds=f"{seconds:g}")
             return Decision(allow=False, by="policy", reason=reason), reason

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mewcode_nb.config import Settings
+from mewcode_nb.events import Decision, Effect, Proposal
+from mewcode_nb.notebook.approver import (
+    Grants,
+    NotebookApprover,
+    Surroundings,
+    Terminal,
+    Ways,
+    choose_approver,
+    choose_route,
+    grant_key,
+    parse_reply,
+)
+from mewcode_nb.widgets.approval import Answer, Rendered
+from mewcode_nb.widgets.words import Words
+
+LAB = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=True)
+HEADLESS = Surroundings(kernel=True, can_type=False, ipykernel=(7, 4), widgets=True)
+TERMINAL = Surroundings(kernel=False, can_type=True)
+PIPE = Surroundings(kernel=False, can_type=False)
+OLD = Surroundings(kernel=True, can_type=True, ipykernel=(7, 3), widgets=True)
+BARE = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=False)
+SHELL = Proposal("1", "shell", Effect.EXECUTE, "run ls", code="ls")
+EDIT = Proposal("2", "edit_file", Effect.EDIT, "edit a.py", ("/p/a.py",), diff="-a\n+b")
+
+
+@pytest.mark.parametrize(
+    ("where", "setting", "route"),
+    [
+        (LAB, "auto", "buttons"),
+        (LAB, "buttons", "buttons"),
+        (LAB, "input", "input"),
+        (LAB, "deny", "deny"),
+        (HEADLESS, "auto", "deny"),
+        (HEADLESS, "buttons", "deny"),
+        (HEADLESS, "input", "deny"),
+        (TERMINAL, "auto", "input"),
+        (TERMINAL, "buttons", "input"),
+        (TERMINAL, "deny", "deny"),
+        (PIPE, "auto", "deny"),
+        (PIPE, "input", "deny"),
+        (OLD, "auto", "input"),
+        (OLD, "buttons", "buttons"),
+        (Surroundings(True, True, (8, 0), True), "auto", "buttons"),
+        (Surroundings(True, True, (6, 31), True), "auto", "input"),
+        (BARE, "auto", "input"),
+        (BARE, "buttons", "input"),
+    ],
+)
+def test_how_to_ask_follows_kernel_input_version_widgets_and_setting(where, setting, route):
+    assert choose_route(where, setting) == route
+
+
+@pytest.mark.parametrize(
+    ("proposal", "key"),
+    [
+        (EDIT, ("edit", "edit_file")),
+        (SHELL, ("exact", "shell", "ls")),
+        (
+            Proposal("1", "run_python", Effect.EXECUTE, "t", ("/p",), code="x"),
+            ("exact", "run_python", "x", "/p"),
+        ),
+        (Proposal("1", "edit_file", Effect.EDIT, "t", protected=True), ()),
+        (Proposal("1", "shell", Effect.EXECUTE, "t", code="ls", outside_root=True), ()),
+        (Proposal("1", "read_file", Effect.READ, "t", outside_root=True), ()),
+    ],
+)
+def test_what_an_answer_for_the_session_covers(proposal, key):
+    assert grant_key(proposal) == key
+
+
+def test_a_proposal_that_may_not_be_remembered_is_never_covered():
+    grants, risky = Grants(), Proposal("1", "edit_file", Effect.EDIT, "t", protected=True)
+    grants.add(risky)
+    assert not grants.covers(risky)
+
+
+@pytest.mark.parametrize(
+    ("reply", "decision"),
+    [
+        ("y", Decision(True, "user")),
+        (" YES ", Decision(True, "user")),
+        ("是", Decision(True, "user")),
+        ("n", Decision(False, "user")),
+        ("n use git mv\x1b", Decision(False, "user", "use git mv␛")),
+        ("a", Decision(True, "user", remember=True)),
+        ("", None),
+        ("yolo", None),
+    ],
+)
+def test_typed_answers(reply, decision):
+    assert parse_reply(reply, session=True) == decision
+
+
+def test_always_is_no_answer_where_nothing_may_be_remembered():
+    assert parse_reply("a", session=False) is None
+
+
+class Typed(Terminal):
+    def __init__(self, *replies):
+        self.replies, self.written, self.prompts = list(replies), "", []
+
+    def write(self, text):
+        self.written += text
+
+    def read(self, prompt):
+        self.prompts.append(prompt)
+        reply = self.replies.pop(0)
+        if isinstance(reply, type):
+            raise reply
+        return reply
+
+
+class Page:
+    def __init__(self):
+        self.sent = []
+
+    def publish(self, data, metadata=None, *, transient=None, update=False):
+        self.sent.append((data, transient["display_id"], update))
+
+
+class FakeCard:
+    """A card whose page sends the scripted messages as soon as it is shown."""
+
+    def __init__(self, *messages):
+        self.messages, self.view, self.retired = messages, None, []
+
+    def __call__(self, view, on_message):
+        self.view, self.on_message = view, on_message
+        return self
+
+    def bundle(self):
+        return {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "card"}, {}
+
+    def unpin(self):
+        for message in self.messages:
+            self.on_message(message)
+
+    def retire(self, words):
+        self.retired.append(words)
+
+
+def approver(where, *, card=None, terminal=None, grants=None, page=None, **settings):
+    ways = Ways(terminal or Typed(), card or FakeCard(), handshake_seconds=0.05)
+    return NotebookApprover(
+        lambda: where, Settings(**settings), Words(), page or Page(), grants=grants, ways=ways
+    )
+
+
+def ask(asker, proposal=SHELL):
+    return asyncio.run(asyncio.wait_for(asker.ask(proposal), 10))
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision", "line"),
+    [
+        (Answer("allow"), Decision(True, "user"), "run ls · allowed by you"),
+        (Answer("session"), Decision(True, "user", remember=True), "run ls · allowed by you"),
+        (Answer("deny", "no!"), Decision(False, "user", "no!"), "run ls · denied by you: no!"),
+    ],
+)
+def test_a_card_is_answered_and_leaves_a_static_line(answer, decision, line):
+    page, card = Page(), FakeCard(Rendered(), answer)
+    assert ask(approver(LAB, card=card, page=page)) == decision
+    (shown, display, first), (settled, same, update) = page.sent
+    assert "application/vnd.jupyter.widget-view+json" in shown
+    assert (first, update, display == same) == (False, True, True)
+    assert settled["text/plain"] == line
+    assert "application/vnd.jupyter.widget-view+json" not in settled
+    assert card.retired
+
+
+def test_w_04_only_the_first_answer_counts():
+    card = FakeCard(Rendered(), Answer("deny"), Answer("allow"))
+    assert not ask(approver(LAB, card=card)).allow
+
+
+def test_a_page_that_never_draws_the_card_has_it_revoked_before_input_asks():
+    page, card, terminal = Page(), FakeCard(), Typed("y")
+    terminal.read_when_retired = []
+    assert ask(approver(LAB, card=card, terminal=terminal, page=page)) == Decision(True, "user")
+    assert page.sent[-1][0]["text/plain"] == "run ls · the page did not show the question"
+    assert card.retired
+    assert len(terminal.prompts) == 1
+
+
+def test_no_answer_in_time_is_a_denial_that_says_so_on_the_card():
+    page = Page()
+    decision = ask(approver(LAB, card=FakeCard(Rendered()), page=page, approval_seconds=0.05))
+    assert decision == Decision(False, "policy", "no answer in 0.05 s")
+    assert page.sent[-1][0]["text/plain"] == "run ls · no answer in 0.05 s"
+
+
+def test_an_interrupt_while_a_card_is_open_settles_the_card():
+    async def turn():
+        page = Page()
+        task = asyncio.create_task(approver(LAB, card=FakeCard(Rendered()), page=page).ask(SHELL))
+        while not page.sent:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return page.sent[-1][0]["text/plain"]
+
+    assert asyncio.run(turn()) == "run ls · interrupted"
+
+
+def test_w_05_headless_is_denied_at_once_with_the_reason():
+    page, terminal = Page(), Typed()
+    decision = ask(approver(HEADLESS, terminal=terminal, page=page))
+    assert (decision.allow, decision.by) == (False, "policy")
+    assert "nobody can be asked here" in decision.reason
+    assert (page.sent, terminal.prompts) == ([], [])
+
+
+def test_the_setting_deny_names_itself():
+    assert ask(approver(LAB, approval="deny")).reason.startswith("the setting approval = deny")
+
+
+def test_allowing_edits_for_the_session_covers_the_tool_but_not_others():
+    grants, terminal = Grants(), Typed("a", "n", "n")
+    asker = approver(TERMINAL, terminal=terminal, grants=grants)
+    assert ask(asker, EDIT).remember
+    again = ask(asker, Proposal("3", "edit_file", Effect.EDIT, "edit b.py", ("/p/b.py",)))
+    assert (again.allow, again.by) == (True, "session")
+    assert not ask(asker, Proposal("4", "write_file", Effect.EDIT, "write c")).allow
+    assert not ask(asker, SHELL).allow
+    assert len(terminal.prompts) == 3
+
+
+def test_allowing_a_command_for_the_session_covers_exactly_that_command():
+    terminal = Typed("a", "n")
+    asker = approver(TERMINAL, terminal=terminal)
+    ask(asker, SHELL)
+    assert ask(asker, SHELL).allow
+    assert not ask(asker, Proposal("9", "shell", Effect.EXECUTE, "run", code="ls; rm x")).allow
+
+
+def test_t_06_the_typed_question_shows_every_character():
+    terminal = Typed("n")
+    evil = Proposal(
+        "1", "shell", Effect.EXECUTE, "run\x1b[2K", code="good\x1b[K\rbad\u202e", risks=("deletes",)
+    )
+    ask(approver(TERMINAL, terminal=terminal), evil)
+    assert terminal.written == (
+        "Allow this? run␛[2K (tool: shell)\n  Look twice: deletes\n  | good␛[K␍bad\\u202E\n"
+    )
+    assert terminal.prompts == ["[y]es / [n]o / [a]lways this session: "]
+
+
+def test_unclear_answers_are_asked_again_and_then_denied():
+    terminal = Typed("what", "", "maybe")
+    assert ask(approver(TERMINAL, terminal=terminal)).reason == "no clear answer"
+    assert len(terminal.prompts) == 3
+
+
+def test_a_closed_input_is_a_denial():
+    decision = ask(approver(TERMINAL, terminal=Typed(EOFError)))
+    assert decision == Decision(False, "policy", "the input was closed")
+
+
+def test_an_interrupt_at_the_prompt_ends_the_turn_as_a_cancellation():
+    async def turn():
+        with pytest.raises(asyncio.CancelledError):
+            await approver(TERMINAL, terminal=Typed(KeyboardInterrupt)).ask(SHELL)
+
+    asyncio.run(turn())
+
+
+def test_without_a_kernel_or_a_terminal_nothing_waits():
+    class Shell:
+        display_pub = Page()
+
+    asker = choose_approver(Shell(), Settings(language="en"), environment={})
+    assert not ask(asker).allow
