@@ -32,6 +32,7 @@ from mewcode_nb.notebook.approver import Grants, choose_approver
 from mewcode_nb.notebook.briefing import session_sections
 from mewcode_nb.notebook.locate import cell_id
 from mewcode_nb.notebook.namespace import UserNamespace
+from mewcode_nb.notebook.news import Told, news_since
 from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.project import Project
 from mewcode_nb.paths import protected_reason, real_path, sessions_folder, write_gitignore
@@ -92,6 +93,14 @@ class TurnApprover:
         return await self.current.ask(proposal)
 
 
+class LiveRedactor(Redactor):
+    """A `Redactor` that learns of secrets set while the session lasts."""
+
+    def renew(self, project: Project, environ: Mapping[str, str]) -> None:
+        """Mask the secrets there are now."""
+        super().__init__((*project.credentials.secrets(), *secret_values(environ)))
+
+
 @dataclass(slots=True)
 class Conversation:
     """One session in use: what the runtime keeps between cells."""
@@ -99,11 +108,14 @@ class Conversation:
     agent: Agent
     approver: TurnApprover
     namespace: UserNamespace
+    context: ToolContext
+    redactor: LiveRedactor
     project: Project
     """As of when the session began."""
     session_id: str
     log: SessionLog | None
     """None where no session could be created: the conversation is in memory only."""
+    told: Told
     notices: tuple[Notice, ...]
     """What the user should be told with the first turn."""
     grants: Grants = field(default_factory=Grants)
@@ -114,20 +126,34 @@ class Conversation:
         """Where the session is stored."""
         return self.log.folder if self.log else None
 
-    def ask_by(
+    def prepare(
         self,
         shell: InteractiveShell,
-        settings: Settings,
+        project: Project,
         environ: Mapping[str, str],
         *,
         clicks: bool,
     ) -> None:
-        """Choose how the coming turn asks; without `clicks` no button could ever be heard."""
+        """Take up what changed since the last turn: secrets, settings, the way of asking.
+
+        Without `clicks` no button could ever be heard, so a line of input asks.
+        """
+        self.redactor.renew(project, environ)
+        self.context.environment = child_environment(environ)
+        settings = project.settings
         if not clicks and settings.approval in {"auto", "buttons"}:
             settings = replace(settings, approval="input")
         self.approver.current = choose_approver(
             shell, settings, grants=self.grants, environment=environ
         )
+
+    def request(self, request: TurnRequest, project: Project) -> TurnRequest:
+        """The turn's request with the news that the model has not been told yet."""
+        instructions = _instructions(project)
+        now = Told(instructions.sha256, request.mode)
+        news = news_since(self.told, now, instructions.text)
+        self.told = now
+        return replace(request, news=news)
 
     def take_notices(self) -> tuple[Notice, ...]:
         """What is still to be told, each once."""
@@ -140,9 +166,7 @@ class Conversation:
             self.log.close()
 
 
-def open_conversation(
-    shell: InteractiveShell, project: Project, model: Model, environ: Mapping[str, str]
-) -> Conversation:
+def open_conversation(shell: InteractiveShell, project: Project, model: Model) -> Conversation:
     """Begin a session: create it on disk, fix its system prompt and tools.
 
     Never fails for the disk's sake: without a session the conversation is kept in memory, and a
@@ -151,12 +175,10 @@ def open_conversation(
     log, problems = _create_log(project)
     session_id = log.id if log else f"unstored-{secrets.token_hex(4)}"
     settings, tools = project.settings, default_tools()
-    instructions = load_instructions(
-        project.root, project.home, fallback=settings.instructions_fallback
-    )
+    instructions = _instructions(project)
     namespace, approver = UserNamespace(shell), TurnApprover()
-    context = _tool_context(project, namespace, environ)
-    redactor = Redactor((*project.credentials.secrets(), *secret_values(environ)))
+    context = _tool_context(project, namespace)
+    redactor = LiveRedactor()
     parts = AgentParts(
         model=model,
         calls=CallRunner(tools, approver, context, redactor),
@@ -172,9 +194,12 @@ def open_conversation(
         Agent(parts),
         approver,
         namespace,
+        context,
+        redactor,
         project,
         session_id,
         log,
+        Told(instructions.sha256),
         (*problems, *_opening_notices(project, instructions)),
     )
 
@@ -233,9 +258,12 @@ def _create_log(project: Project) -> tuple[SessionLog | None, tuple[Notice, ...]
     return log, tuple(notices)
 
 
-def _tool_context(
-    project: Project, namespace: UserNamespace, environ: Mapping[str, str]
-) -> ToolContext:
+def _instructions(project: Project) -> Instructions:
+    fallback = project.settings.instructions_fallback
+    return load_instructions(project.root, project.home, fallback=fallback)
+
+
+def _tool_context(project: Project, namespace: UserNamespace) -> ToolContext:
     root = real_path(project.root)
     return ToolContext(
         root=root,
@@ -243,7 +271,6 @@ def _tool_context(
         reads=FileReads(),
         namespace=namespace,
         protected=lambda path: protected_reason(path, root, project.home),
-        environment=child_environment(environ),
     )
 
 

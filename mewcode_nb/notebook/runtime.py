@@ -172,10 +172,12 @@ class Runtime:
         model = self._model = self._model or LiveModel()
         await model.use(project)
         if self.conversation is None:
-            self.conversation = open_conversation(self.shell, project, model, self.environ)
+            self.conversation = open_conversation(self.shell, project, model)
         conversation = self.conversation
-        request = turn_request(self.shell, prompt, options, project.settings)
-        conversation.ask_by(self.shell, project.settings, self.environ, clicks=awaited)
+        request = conversation.request(
+            turn_request(self.shell, prompt, options, project.settings), project
+        )
+        conversation.prepare(self.shell, project, self.environ, clicks=awaited)
         renderer = choose_renderer(
             self.shell, project.settings, prompt=prompt, environment=self.environ
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import UsageError
+from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.page import Page
 from mewcode_nb.notebook.words import SETTING_NAMES, line_help
 
@@ -43,12 +44,15 @@ def _status(rest: str, runtime: Runtime) -> Page:
     else:
         session = f"{conversation.session_id} in {conversation.folder}"
     key = project.credentials.origin if project.credentials.found else "not set"
+    if runtime.in_tutorial:
+        key = "none needed: recorded answers, not a model"
     rows = [
         ("session", session),
         ("model", project.settings.model),
         ("service", project.service),
         ("key", key),
         ("mode", project.settings.mode),
+        ("front end", frontend_kind(runtime.shell)),
         ("notebook", str(project.place.path or "unknown")),
         ("found by", project.place.source),
         ("project root", str(project.root)),

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mewcode_nb.notebook.page import Page, code_span
+
+HOSTILE = st.text(alphabet="`|\\<>&!*_[]()#\n ab", max_size=40)
+
+
+def tokens(markdown):
+    rows = MarkdownIt("commonmark").enable("table").parse(markdown)
+    return [token.type for token in rows], [
+        child for token in rows for child in token.children or ()
+    ]
+
+
+@given(HOSTILE)
+def test_a_code_span_holds_whatever_the_text_is(text):
+    span = code_span(text)
+    words = " ".join(text.split())
+    _, children = tokens(f"| a | b |\n| --- | --- |\n| x | {span} |")
+    codes = [child.content for child in children if child.type == "code_inline"]
+    assert codes == ([words] if words else [])
+    assert not any(child.type.startswith(("html", "link", "image")) for child in children)
+
+
+@given(HOSTILE)
+def test_fixed_text_is_one_fence_with_the_text_in_it(text):
+    rows = MarkdownIt("commonmark").parse(Page.fixed(text).markdown)
+    assert [row.type for row in rows] == ["fence"]
+    assert rows[0].content == f"{text}\n"
+
+
+def test_a_table_aligns_its_plain_form_and_shows_text_below():
+    page = Page.table([("model", "x"), ("key", "not set")], after="last\nwords")
+    assert page.plain == "model  x\nkey    not set\n\nlast\nwords"
+    assert "| `model` | `x` |" in page.markdown
+
+
+def test_a_warning_is_red_and_escaped():
+    assert Page.warning("<b>").html == '<p style="color:#b3261e;font-weight:600">&lt;b&gt;</p>'
