@@ -16,6 +16,7 @@ and certificate variables, still count: they belong to the user's environment, n
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import sys
 import threading
@@ -65,8 +66,9 @@ __all__ = ["AnthropicModel", "preload", "sdk_ready"]
 
 _DRAIN_SECONDS = 0.25
 """How long the end of a body is waited for after the answer is whole, to keep the connection."""
-_LIMITS_SECONDS = 10.0
+_LIMITS_SECONDS = 5.0
 """The longest wait for a model's record: it is useful, not needed."""
+_ASK_AGAIN_SECONDS = 60.0
 _NOTHING_THERE = frozenset({400, 404, 405, 501})
 """Statuses by which a server says for good that it keeps no such record."""
 
@@ -121,7 +123,8 @@ class AnthropicModel:
         self._jitter = jitter
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncAnthropic]
         self._clients = WeakKeyDictionary()
-        self._limits: dict[str, ModelLimits] = {}
+        self._limits: dict[str, tuple[ModelLimits, float]] = {}
+        # With the time until which they hold, in seconds since the epoch.
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Send the request: deltas as they come, one `Completion` last.
@@ -143,35 +146,44 @@ class AnthropicModel:
                         yield event
                 return
             except _caught() as error:
-                failed += 1
-                stalls += isinstance(error, _Stalled)
-                verdict = judge(self._fault(error), now=self._now())
-                if shown:
-                    raise broken_off(verdict.error, answer.partial()) from error
-                # A second silence is not bad luck: five of them would be ten minutes.
-                if not verdict.retryable or stalls > 1:
-                    raise verdict.error from error
-                retrying = self._next_attempt(verdict, failed)
+                failure = error
+            failed += 1
+            stalls += isinstance(failure, _Stalled)
+            verdict = judge(self._fault(failure), now=self._now())
+            # A service's own error may quote the key, so it does not go along as the cause.
+            cause = failure if isinstance(failure, ValueError) else None
+            if shown:
+                raise broken_off(verdict.error, answer.partial()) from cause
+            # A second silence is not bad luck: five of them would be ten minutes.
+            if not verdict.retryable or stalls > 1:
+                raise verdict.error from cause
+            retrying = self._next_attempt(verdict, failed)
             yield retrying
             await asyncio.sleep(retrying.delay)
 
     async def limits(self, model: str) -> ModelLimits:
         """The model's window and output limit. Never raises for a model or server it cannot ask.
 
-        Asked once per model; an unreachable server is asked again the next time.
+        The server is asked once per model, and again after a minute if it did not answer. While
+        the SDK is not loaded, what is known of the model or set by the user is enough: loading
+        belongs to `stream`, which shows it.
         """
-        if (kept := self._limits.get(model)) is not None:
-            return kept
+        if (kept := self._limits.get(model)) is not None and self._now() < kept[1]:
+            return kept[0]
+        fallback = choose_limits(model, (0, 0), self.options.context_window)
+        if not sdk_ready() and fallback.source != "default":
+            return fallback
         try:
             self.options.require_credentials()
-            if not sdk_ready():
-                await asyncio.to_thread(_import_sdk)
-            record, certain = await self._record(model), True
-        except (_Unasked, AuthenticationFailed):
-            record, certain = (0, 0), False
+            await asyncio.to_thread(_import_sdk)
+            record = await self._record(model)
+        except AuthenticationFailed:
+            return fallback
+        except _Unasked:
+            self._limits[model] = (fallback, self._now() + _ASK_AGAIN_SECONDS)
+            return fallback
         limits = choose_limits(model, record, self.options.context_window)
-        if certain:
-            self._limits[model] = limits
+        self._limits[model] = (limits, math.inf)
         return limits
 
     async def close(self) -> None:
@@ -236,7 +248,6 @@ class AnthropicModel:
             "/v1/messages",
             body=body,
             cast_to=object,
-            options={"max_retries": 0},
             stream=True,
             stream_cls=AsyncStream[object],
         )
@@ -287,9 +298,7 @@ class AnthropicModel:
         from anthropic import APIError, APIStatusError  # noqa: PLC0415
 
         try:
-            return cast(
-                Json, await self._client().get(path, cast_to=object, options={"max_retries": 0})
-            )
+            return cast(Json, await self._client().get(path, cast_to=object))
         except APIStatusError as error:
             if error.status_code in _NOTHING_THERE:
                 return None

@@ -6,7 +6,7 @@ import pytest
 
 from mewcode_nb.errors import ModelError
 from mewcode_nb.events import SdkLoading
-from mewcode_nb.model.client import AnthropicModel
+from mewcode_nb.model.client import AnthropicModel, preload
 from mewcode_nb.model.options import ModelOptions
 from mewcode_nb.model.protocol import Request
 from mewcode_nb.testing.server import FakeServer
@@ -16,6 +16,12 @@ SHELL = {
     "description": "Runs a command.",
     "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}},
 }
+
+
+@pytest.fixture(scope="session")
+def sdk():
+    """The SDK is imported, as it is once a first request was sent."""
+    preload().join()
 
 
 @pytest.fixture
