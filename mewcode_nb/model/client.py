@@ -100,8 +100,8 @@ def preload() -> threading.Thread:
 
 
 def _import_sdk() -> None:
-    import anthropic  # noqa: F401, PLC0415
-    import httpx2  # noqa: F401, PLC0415
+    import anthropic  # noqa: F401
+    import httpx2  # noqa: F401
 
 
 class AnthropicModel:
@@ -242,7 +242,7 @@ class AnthropicModel:
         return data
 
     async def _post(self, body: JsonObject) -> AsyncStream[object]:
-        from anthropic import AsyncStream  # noqa: PLC0415
+        from anthropic import AsyncStream
 
         return await self._client().post(
             "/v1/messages",
@@ -253,7 +253,7 @@ class AnthropicModel:
         )
 
     def _client(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic, Timeout  # noqa: PLC0415
+        from anthropic import AsyncAnthropic, Timeout
 
         loop = asyncio.get_running_loop()
         if (client := self._clients.get(loop)) is None:
@@ -295,7 +295,7 @@ class AnthropicModel:
 
     async def _get(self, path: str) -> Json:
         """The answer's JSON; None when the server has nothing there. Raises `_Unasked`."""
-        from anthropic import APIError, APIStatusError  # noqa: PLC0415
+        from anthropic import APIError, APIStatusError
 
         try:
             return cast(Json, await self._client().get(path, cast_to=object))
@@ -318,7 +318,7 @@ class AnthropicModel:
         return replace(fault, message=self.options.masked(fault.message))
 
     def _fault(self, error: Exception) -> Fault:
-        from anthropic import APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
+        from anthropic import APIConnectionError, APIStatusError, APITimeoutError
 
         host = self.options.host
         if isinstance(error, _StreamError):
@@ -364,15 +364,15 @@ class _Watch:
 
 def _caught() -> tuple[type[Exception], ...]:
     """What a request may raise; known only once the SDK is imported."""
-    import httpx2  # noqa: PLC0415
-    from anthropic import APIError  # noqa: PLC0415
+    import httpx2
+    from anthropic import APIError
 
     return (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, _StreamError, _Stalled)
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read what is left of the body, so that the connection can serve the next request."""
-    import httpx2  # noqa: PLC0415
+    import httpx2
 
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
