@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,37 +50,31 @@ def run_headless(notebook: Path, folder: Path, environ: Mapping[str, str]) -> He
     """Execute a copy of the notebook in `folder`, in mode open: nobody is there to click.
 
     Raises:
-        MewcodeError: nbclient is missing, or the notebook did not run to its end.
+        MewcodeError: nbclient is missing, or a cell failed; the copy shows how far it came.
     """
     _require("nbclient")
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellControlSignal
+
     folder.mkdir(parents=True, exist_ok=True)
     result = folder / notebook.name
-    shutil.copyfile(notebook, result)
-    command = [sys.executable, "-m", "nbclient.cli", result.name, "--inplace"]
-    done = subprocess.run(  # noqa: S603 (our own interpreter on our own notebook)
-        [*command, f"--timeout={_CELL_SECONDS}"],
-        cwd=folder,
-        env={"MEWCODE_MODE": "open", **environ},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise MewcodeError(f"{result} did not run to its end:\n{done.stderr.strip()[-4000:]}")
-    return _summary(result)
-
-
-def _summary(notebook: Path) -> HeadlessRun:
-    import nbformat  # noqa: PLC0415 (not needed to open JupyterLab)
-
     book = nbformat.read(notebook, 4)  # type: ignore[no-untyped-call]
+    client = NotebookClient(
+        book, timeout=_CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
+    )
+    try:
+        client.execute(env={"MEWCODE_MODE": "open", **environ})
+    except CellControlSignal as error:
+        raise MewcodeError(f"{result} did not run to its end: {error}") from error
+    finally:
+        nbformat.write(book, result)  # type: ignore[no-untyped-call]
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
-    sessions = sorted((notebook.parent / ".mewcode" / "sessions").glob("*/conversation.jsonl"))
     return HeadlessRun(
-        notebook=notebook,
+        notebook=result,
         cells=sum(1 for cell in cells if cell.execution_count),
         outputs=sum(len(cell.outputs) for cell in cells),
-        sessions=tuple(sessions),
+        sessions=tuple(sorted((folder / ".mewcode" / "sessions").glob("*/conversation.jsonl"))),
     )
 
 

@@ -6,12 +6,15 @@ answered as a refusal and a number is the number that the code really printed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mewcode_nb.testing.script import Ask, Reply, reply, strings, tool_use
 
 __all__ = ["answer"]
+
+_REMARK = re.compile(r"\[[a-z][^\]]*\]$")
 
 _PACE = 0.02
 """Seconds between pieces of text: fast enough not to bore, slow enough to see the stream."""
@@ -43,7 +46,13 @@ class _Talk:
     @property
     def last(self) -> str:
         """The last result; empty before there is one."""
-        return self.results[-1] if self.results else ""
+        return self.results[-1].strip() if self.results else ""
+
+    @property
+    def printed(self) -> str:
+        """The last result without the tool's own remarks, which stand in brackets."""
+        lines = self.last.split("\n")
+        return "\n".join(line for line in lines if not _REMARK.match(line))
 
     @property
     def refused(self) -> bool:
@@ -74,7 +83,7 @@ def _look(talk: _Talk) -> Reply:
     if talk.refused:
         return _say("Nothing ran, as you wish. Without looking I cannot say what is off.")
     return _say(
-        f"This is what the code printed:\n\n```\n{talk.last.strip()}\n```\n\n"
+        f"This is what the code printed:\n\n```\n{talk.printed}\n```\n\n"
         "One reading stands far from the rest. **98.6** is a body temperature in degrees "
         "*Fahrenheit* (37.0 °C), so it looks like a slip of units rather than a broken sensor."
     )
@@ -90,7 +99,7 @@ def _convert(talk: _Talk) -> Reply:
     if talk.refused:
         return _say("Then `clean` does not exist, and nothing has changed.")
     return _say(
-        f"`clean` is now in your namespace:\n\n```\n{talk.last.strip()}\n```\n\n"
+        f"`clean` is now in your namespace:\n\n```\n{talk.printed}\n```\n\n"
         "Run the next cell: it is your own code, and it sees the new name."
     )
 
@@ -105,7 +114,7 @@ def _note(talk: _Talk) -> Reply:
     if talk.refused:
         return _say(
             "The answer was no, and this is the reason I was given:\n\n"
-            f"> {talk.last.strip()}\n\nNothing was written."
+            f"> {talk.last}\n\nNothing was written."
         )
     if talk.calls[-1] == "list_files" and "notes.md" in talk.last:
         return reply(tool_use("read_file", path="notes.md"))
