@@ -28,7 +28,8 @@ function render({ model, el }) {
   const card = element("section", "mewcode-approval");
   card.setAttribute("role", "group");
   card.setAttribute("aria-label", `${words.card_title} ${view.title}`);
-  // JupyterLab's one-letter commands (a inserts a cell, d d deletes it) must not act in here.
+  // JupyterLab has commands on single letters. They must not act in here, and the keys of the card
+  // itself are two that do no harm when one arrives after the card has gone (d d deletes a cell).
   card.setAttribute("data-lm-suppress-shortcuts", "true");
 
   const head = element("div", "mewcode-approval-head");
@@ -88,8 +89,8 @@ function render({ model, el }) {
   card.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.target === reason || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "a") answer("allow", words.allow);
-    if (event.key === "d") answer("deny", words.deny);
+    if (event.key === "y") answer("allow", words.allow);
+    if (event.key === "n") answer("deny", words.deny);
   });
   const closed = () => {
     if (model.get("closed")) close(model.get("closed"));
