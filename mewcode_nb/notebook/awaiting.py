@@ -83,7 +83,7 @@ def can_await(shell: InteractiveShell) -> bool:
         return False
     if asyncio.events._get_running_loop() is None:
         return True
-    return getattr(shell, "kernel", None) is not None and not _cell_on_stack()
+    return getattr(shell, "kernel", None) is not None and not _run_cell_on_stack()
 
 
 def run_on_own_loop(start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
@@ -118,9 +118,12 @@ def _is_candidate(line: str) -> bool:
     return "_magic(" in line and repr(MAGIC) in line
 
 
-def _cell_on_stack() -> bool:
-    """Whether this thread is inside a cell's code: a cell nested there cannot use its loop."""
-    inside = InteractiveShell.run_code.__code__
+def _run_cell_on_stack() -> bool:
+    """Whether the cell being transformed was started by a synchronous `run_cell`.
+
+    That call cannot use the loop that is running already; a kernel's own request does not make it.
+    """
+    inside = InteractiveShell._run_cell.__code__
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back

@@ -33,11 +33,14 @@ def shown(cell):
     return "\n".join(parts)
 
 
-def test_w_05_nbclient_is_denied_at_once_and_the_answer_is_stored(headless, in_project):
+def test_w_05_nbclient_is_denied_at_once_unless_the_mode_given_allows_it(headless, in_project):
     from nbclient import NotebookClient
 
     headless.add(reply(tool_use("shell", command="touch made")), "so I could not do it")
-    book = notebook("%%mewcode -o answer\nmake a file", "answer.text")
+    headless.add(reply(tool_use("run_python", code="made = 6 * 7")), "made it")
+    book = notebook(
+        "%%mewcode -o answer\nmake a file", "answer.text", "%%mewcode --mode open\ngo", "made"
+    )
     begun = time.monotonic()
     NotebookClient(book, timeout=60, resources={"metadata": {"path": "."}}).execute()
     assert time.monotonic() - begun < 30
@@ -46,17 +49,9 @@ def test_w_05_nbclient_is_denied_at_once_and_the_answer_is_stored(headless, in_p
     assert "refused" in str(result)
     assert "so I could not do it" in shown(book.cells[1])
     assert "so I could not do it" in shown(book.cells[2])
+    assert "42" in shown(book.cells[4])
     kinds = {key for output in book.cells[1].outputs for key in output.get("data", {})}
     assert "application/vnd.jupyter.widget-view+json" not in kinds
-
-
-def test_the_mode_given_allows_what_it_says_in_nbclient(headless, in_project):
-    from nbclient import NotebookClient
-
-    headless.add(reply(tool_use("run_python", code="made = 6 * 7")), "made it")
-    book = notebook("%%mewcode --mode open\ngo", "made")
-    NotebookClient(book, timeout=60, resources={"metadata": {"path": "."}}).execute()
-    assert "42" in shown(book.cells[2])
 
 
 def test_a_failed_turn_fails_the_cell_with_one_line_and_stops_the_run(headless):

@@ -59,6 +59,16 @@ def test_paths_that_are_not_awaited_work_in_a_kernel_and_leave_its_loop_alone(ke
     )
 
 
+def test_a_callback_of_the_loop_may_start_a_turn_of_its_own(kernel):
+    kernel.run(
+        "import asyncio\ndone = asyncio.get_running_loop().create_future()\n"
+        "def click():\n"
+        "    done.set_result(get_ipython().run_cell('%%mewcode -o late\\nhi').success)\n"
+    )
+    ran = kernel.run("asyncio.get_running_loop().call_soon(click)\nprint(await done, late.text)")
+    assert "True fine" in ran.text
+
+
 def test_approval_by_a_line_of_input_on_a_path_that_is_not_awaited(kernel):
     kernel.server.add(reply(tool_use("run_python", code="answer = 42")), "done")
     ran = kernel.run("x = %mewcode ask go", allow_stdin=True, answer="y")
