@@ -5,6 +5,7 @@ MewcodeError                     the user: one line, no traceback
 ├── UsageError                   a magic or command was typed wrong
 ├── SessionError                 a session could not be written, read or found
 │   ├── SessionNotFound
+│   ├── RecordTooLarge           a record that no session can hold
 │   └── SessionLocked            another process holds it
 └── ModelError                   the service, or the way to it
     ├── ContextTooLong           prompt over the window, in any of its wordings
@@ -34,6 +35,7 @@ __all__ = [
     "ModelError",
     "ModelUnavailable",
     "OutputLimitTooLarge",
+    "RecordTooLarge",
     "Refused",
     "SessionError",
     "SessionLocked",
@@ -80,6 +82,10 @@ class SessionLocked(SessionError):
     """Another process is writing this session."""
 
 
+class RecordTooLarge(SessionError):
+    """A record that cannot be stored however often it is tried."""
+
+
 class ModelError(MewcodeError):
     """The service refused, failed, or could not be reached."""
 
@@ -110,7 +116,7 @@ class MalformedHistory(ModelError):
 
 
 class OutputLimitTooLarge(ModelError):
-    """Input plus `max_tokens` is over the window: the cure is a smaller output, not a compaction."""
+    """Input plus `max_tokens` is over the window: cured by a smaller output, not a compaction."""
 
     allowed: int | None = None
 

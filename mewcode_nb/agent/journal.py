@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from mewcode_nb.agent.turn import CellRef
-from mewcode_nb.errors import SessionError
+from mewcode_nb.errors import RecordTooLarge, SessionError
 from mewcode_nb.events import Notice
 from mewcode_nb.messages import Message
 from mewcode_nb.model.protocol import Completion
@@ -23,6 +23,7 @@ from mewcode_nb.session.records import (
     ReadRecord,
     Record,
     Variable,
+    to_line,
 )
 from mewcode_nb.tools.base import ToolResult
 
@@ -114,18 +115,30 @@ class Journal:
             return
         try:
             self._log.append(tuple(self._waiting))
+        except RecordTooLarge as error:
+            self._notices.append(Notice(f"not stored: {error.message}", "warning"))
+            self._waiting = [record for record in self._waiting if _fits(record)]
+            self.flush_quietly()
         except SessionError as error:
             if not self._failing:
                 self._notices.append(
                     Notice(f"not stored: {error.message}", "warning", remedy=error.remedy)
                 )
             self._failing = True
-            return
-        if self._failing:
-            self._notices.append(Notice("the session is stored again"))
-        self._failing = False
-        self._waiting.clear()
+        else:
+            if self._failing:
+                self._notices.append(Notice("the session is stored again"))
+            self._failing = False
+            self._waiting.clear()
 
     def _add(self, record: Record) -> None:
         if self._log is not None:
             self._waiting.append(record)
+
+
+def _fits(record: Record) -> bool:
+    try:
+        to_line(record)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -40,7 +40,10 @@ from mewcode_nb.model.protocol import Completion, Model, Request
 from mewcode_nb.prompt import CacheTtl, mark_messages, reminder
 from mewcode_nb.repair import repair
 
-__all__ = ["Agent", "AgentParts"]
+__all__ = ["LEAST_OUTPUT", "Agent", "AgentParts"]
+
+LEAST_OUTPUT = 1_024
+"""Tokens of output below which asking again with less makes no sense: the window is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ class Agent:
                 async for event in events:
                     yield event
         except OutputLimitTooLarge as error:
-            if not error.allowed or error.allowed >= turn.max_tokens:
+            if not error.allowed or not LEAST_OUTPUT <= error.allowed < turn.max_tokens:
                 raise
             turn.max_tokens = error.allowed
         else:
@@ -206,7 +209,7 @@ class Agent:
                 async for event in events:
                     if isinstance(event, CallOutcome):
                         turn.results[call["id"]] = event.block
-                        self._journal.note(event.result, turn.number)
+                        turn.effects.append(event.result)
                         turn.ran += [call["name"]] if event.ran else []
                     else:
                         yield event
@@ -222,6 +225,10 @@ class Agent:
         ]
         turn.open_calls, turn.results = {}, {}
         self._journal.keep(self._append(turn, "user", blocks, "tool"))
+        # After the message, so that a rewind to before it takes them along.
+        for result in turn.effects:
+            self._journal.note(result, turn.number)
+        turn.effects.clear()
 
     def _settle(self, turn: TurnState) -> None:
         """Leave a conversation that can go on, however the turn ended."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.events import TurnResult, Usage
 from mewcode_nb.messages import Block, ToolResultBlock, message_text
+from mewcode_nb.tools.base import ToolResult
 
 __all__ = ["CellRef", "TurnRequest", "TurnState"]
 
@@ -64,6 +65,8 @@ class TurnState:
     refused: Mapping[str, str] = field(default_factory=dict)
     results: dict[str, ToolResultBlock] = field(default_factory=dict)
     """Results of the open calls so far."""
+    effects: list[ToolResult] = field(default_factory=list)
+    """What the open calls have seen and changed so far."""
     ran: list[str] = field(default_factory=list)
 
     def result(self, session: str, seconds: float) -> TurnResult:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from mewcode_nb.errors import SessionError, SessionNotFound
+from mewcode_nb.errors import RecordTooLarge, SessionError, SessionNotFound
 from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.lease import LEASE_NAME, Lease, take_lease
 from mewcode_nb.session.records import LINE_LIMIT, Record, SessionRecord, to_line
@@ -149,7 +149,7 @@ class SessionLog:
             return to_line(record)
         except (TypeError, ValueError) as error:
             limit = f"a record may have {LINE_LIMIT} bytes"
-            raise SessionError(f"cannot store a record: {error}", remedy=limit) from error
+            raise RecordTooLarge(f"cannot store a record: {error}", remedy=limit) from error
 
     def _check_open(self) -> None:
         if self._owner != os.getpid():

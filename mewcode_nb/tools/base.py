@@ -1,8 +1,8 @@
 """What every tool is, and what it is given.
 
 A tool reads its checked input, says what it is about to do (`propose`, which may read but changes
-nothing) and, once the loop has an approval where one is needed, does it (`run`). It never asks, draws
-or logs: the loop does. Its failures for the model are `ToolError`s.
+nothing) and, once the loop has an approval where one is needed, does it (`run`). It never asks,
+draws or logs: the loop does. Its failures for the model are `ToolError`s.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FileRead:
 
 
 class FileReads:
-    """The files the model has seen in this session, by real path; later reads replace earlier ones."""
+    """The files the model has seen in this session, by real path; the last read counts."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, FileRead] = {}
