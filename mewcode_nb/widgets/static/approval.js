@@ -28,10 +28,6 @@ function render({ model, el }) {
   const card = element("section", "mewcode-approval");
   card.setAttribute("role", "group");
   card.setAttribute("aria-label", `${words.card_title} ${view.title}`);
-  // JupyterLab has commands on single letters. They must not act in here, and the keys of the card
-  // itself are two that do no harm when one arrives after the card has gone (d d deletes a cell).
-  card.setAttribute("data-lm-suppress-shortcuts", "true");
-
   const head = element("div", "mewcode-approval-head");
   head.append(element("strong", "", words.card_title), element("span", "", ` ${view.title}`));
   head.append(element("span", "mewcode-approval-tool", ` (${words.tool}: ${view.tool})`));
@@ -86,12 +82,16 @@ function render({ model, el }) {
   const notes = view.covers ? `${words.keys} ${words.session}: ${view.covers}.` : words.keys;
   card.append(element("div", "mewcode-approval-note", notes));
 
-  card.addEventListener("keydown", (event) => {
+  // Front ends listen on the document while the event comes down (d d deletes the cell), so keys of
+  // the card are taken at the window, before them. The card's own two do no harm outside it.
+  function key(event) {
+    if (!card.contains(event.target)) return;
     event.stopPropagation();
     if (event.target === reason || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "y") answer("allow", words.allow);
     if (event.key === "n") answer("deny", words.deny);
-  });
+  }
+  window.addEventListener("keydown", key, true);
   const closed = () => {
     if (model.get("closed")) close(model.get("closed"));
   };
@@ -99,7 +99,10 @@ function render({ model, el }) {
   closed();
   el.replaceChildren(card);
   model.send({ kind: "rendered", nonce: view.nonce });
-  return () => model.off("change:closed", closed);
+  return () => {
+    window.removeEventListener("keydown", key, true);
+    model.off("change:closed", closed);
+  };
 }
 
 export default { render };
