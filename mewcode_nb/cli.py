@@ -42,7 +42,7 @@ def main() -> None:
 @click.argument("lab_arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
     """Open the first notebook in JupyterLab; no key is needed. Further words go to JupyterLab."""
-    from mewcode_nb.tutorial.demo import (  # noqa: PLC0415 (other commands do not need it)
+    from mewcode_nb.tutorial.demo import (
         find_notebook,
         lab_command,
         run_headless,
@@ -64,11 +64,11 @@ def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
 )
 def instructions(folder: Path) -> None:
     """Show which instruction files are read for a notebook in FOLDER, and what was skipped."""
-    from mewcode_nb.instructions import (  # noqa: PLC0415
+    from mewcode_nb.instructions import (
         instructions_table,
         load_instructions,
     )
-    from mewcode_nb.paths import project_root, user_home  # noqa: PLC0415
+    from mewcode_nb.paths import project_root, user_home
 
     home = user_home(os.environ)
     root = project_root(folder.resolve(), home)

@@ -107,7 +107,13 @@ def _start(app, folder):
             "IPYTHONDIR",
         )
     }
+    _no_news(Path(own["JUPYTERLAB_SETTINGS_DIR"]))
     module = {"lab": "jupyterlab", "notebook": "notebook"}[app]
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANTHROPIC", "MEWCODE"))
+    }
     log = (folder / "server.log").open("w", encoding="utf-8")
     process = subprocess.Popen(
         [
@@ -123,7 +129,7 @@ def _start(app, folder):
             "--expose-app-in-browser",
         ],
         cwd=root,
-        env={**os.environ, **own, "HOME": str(home), "ANTHROPIC_API_KEY": "test-key"},
+        env={**inherited, **own, "HOME": str(home)},
         stdout=log,
         stderr=subprocess.STDOUT,
     )
@@ -131,6 +137,14 @@ def _start(app, folder):
     jupyter = Jupyter(app, port, root, process)
     _wait_until_up(jupyter, folder / "server.log")
     return jupyter
+
+
+def _no_news(settings):
+    folder = settings / "@jupyterlab" / "apputils-extension"
+    folder.mkdir(parents=True)
+    wanted = {"fetchNews": "false", "checkForUpdates": False}
+    path = folder / "notification.jupyterlab-settings"
+    path.write_text(json.dumps(wanted), encoding="utf-8")
 
 
 def _wait_until_up(jupyter, log):
@@ -225,15 +239,35 @@ class NotebookPage:
 
 
 @pytest.fixture
-def notebook(jupyter, chromium, mewcode_server, request):
+def open_notebook(jupyter, chromium, request):
+    """Opens a notebook of the server's root; a picture of its end is kept."""
     context = chromium.new_context(viewport={"width": 1100, "height": 900})
     opened = []
+
+    def make(name):
+        page = NotebookPage(context.new_page(), jupyter, name).open()
+        opened.append(page)
+        return page
+
+    yield make
+    for page in opened:
+        page.picture(f"{request.node.originalname}-end")
+    context.close()
+    jupyter.stop_kernels()
+
+
+@pytest.fixture
+def notebook(jupyter, open_notebook, mewcode_server):
+    """Writes and opens a notebook whose first cell, already run, loads the extension."""
 
     def make(script, cells, **server):
         api = mewcode_server(script, **server)
         name = f"test{len(list(jupyter.root.glob('*.ipynb')))}.ipynb"
         setup = (
-            f"import os; os.environ['ANTHROPIC_BASE_URL'] = {api.base_url!r}\n%load_ext mewcode_nb"
+            "import os\n"
+            f"os.environ['ANTHROPIC_BASE_URL'] = {api.base_url!r}\n"
+            "os.environ['ANTHROPIC_API_KEY'] = 'test-key'\n"
+            "%load_ext mewcode_nb"
         )
         book = new_notebook(cells=[new_code_cell(text) for text in (setup, *cells)])
         book.metadata["kernelspec"] = {
@@ -242,15 +276,9 @@ def notebook(jupyter, chromium, mewcode_server, request):
             "language": "python",
         }
         nbformat.write(book, jupyter.root / name)
-        page = NotebookPage(context.new_page(), jupyter, name).open()
+        page = open_notebook(name)
         page.server = api
-        opened.append(page)
         page.run(0)
         return page
 
-    yield make
-    if opened and getattr(request.node, "failed", True):
-        for page in opened:
-            page.picture(f"{request.node.originalname}-end")
-    context.close()
-    jupyter.stop_kernels()
+    return make
