@@ -1,7 +1,8 @@
 """A coding agent that lives in a Jupyter kernel.
 
-`%load_ext mewcode_nb` registers the magics. The engine starts at `mewcode_nb.agent.loop`; the magics at
-`mewcode_nb.notebook.magics`. Importing this package imports neither the Anthropic SDK nor any widget.
+`%load_ext mewcode_nb` registers the magics. The engine starts at `mewcode_nb.agent.loop`, the
+magics at `mewcode_nb.notebook.magics`. Importing this package imports neither the Anthropic SDK nor
+any widget.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def judge(mode: Mode, proposal: Proposal) -> tuple[Verdict, str]:
         case Mode.OPEN:
             return "allow", "mode open"
         case Mode.PLAN if proposal.effect is not Effect.READ:
-            return "deny", "mode plan is read only; ask the user to run %mewcode mode ask"
+            return "deny", "mode plan only reads; %mewcode mode ask allows more"
     if proposal.outside_root:
         return "ask", "outside the project"
     if proposal.effect is Effect.READ:

@@ -246,7 +246,7 @@ class NotebookApprover:
         try:
             decision, outcome = await self._card_answer(rendered, answered)
         finally:
-            self._settle_card(card, display, f"{proposal.title} · {outcome}")
+            self._settle_card(card, display, outcome)
         return decision
 
     async def _card_answer(

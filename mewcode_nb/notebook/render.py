@@ -51,6 +51,7 @@ _BYTES_PER_SECOND = 40_000
 """A long open block (a fence of 20 KB) is shown again less often, so that the page keeps up."""
 _DISPLAY_LIMIT = 5_000_000
 """Characters of one rich output that approved code may add to the notebook."""
+_GIVERS = {"user": "by_user", "session": "by_session", "policy": "by_policy"}
 _NOTICE_TONES = {"info": "quiet", "warning": "warning", "error": "error"}
 
 
@@ -87,7 +88,9 @@ class _Tool:
 
     display: str
     title: str
-    state: str = "asked"
+    given: str = ""
+    """Who allowed or denied it."""
+    state: str = ""
     tone: str = "quiet"
     summary: str = ""
     folds: tuple[Fold, ...] = ()
@@ -245,13 +248,14 @@ class NotebookRenderer:
         match event:
             case ApprovalAsked(proposal):
                 tool = self._tool(proposal.tool_use_id, proposal.title)
-                tool.state, tool.folds = words("asked"), cards.proposal_fold(words, proposal)
-                tool.tone = "warning"
+                # The question itself shows the code; once it is answered, the entry does.
+                tool.state, tool.tone = words("asked"), "warning"
             case ApprovalGiven(proposal, decision):
                 tool = self._tool(proposal.tool_use_id, proposal.title)
-                tool.folds = tool.folds or cards.proposal_fold(words, proposal)
+                tool.folds = cards.proposal_fold(words, proposal)
                 key = "allowed" if decision.allow else "denied"
-                tool.state, tool.summary = words(key, by=decision.by), decision.reason
+                tool.given, tool.state = words(key, by=self._giver(decision.by)), ""
+                tool.summary = decision.reason
                 tool.tone = "quiet" if decision.allow else "warning"
                 tool.settled = not decision.allow
             case ToolStarted():
@@ -266,13 +270,17 @@ class NotebookRenderer:
                 self._publish_rich(bundle)
 
     def _finish_tool(self, tool: _Tool, event: ToolFinished) -> None:
-        if not (tool.settled and event.is_error):
-            tool.state = self._words("failed" if event.is_error else "done")
-            tool.tone = "error" if event.is_error else "good"
-            took = self._words("seconds", seconds=f"{event.seconds:.1f}")
-            tool.summary = f"{event.summary} ({took})" if event.summary else took
+        if tool.settled:
+            return  # Denied: the line has the reason already.
+        tool.state = self._words("failed" if event.is_error else "done")
+        tool.tone = "error" if event.is_error else "good"
+        took = self._words("seconds", seconds=f"{event.seconds:.1f}")
+        tool.summary = f"{event.summary} ({took})" if event.summary else took
         tool.folds += cards.output_fold(self._words, event.output)
         tool.settled = True
+
+    def _giver(self, by: str) -> str:
+        return self._words(_GIVERS[by]) if by in _GIVERS else by
 
     def _tool(self, tool_use_id: str, title: str) -> _Tool:
         known = self._tools.get(tool_use_id)
@@ -283,7 +291,8 @@ class NotebookRenderer:
         return known
 
     def _publish_tool(self, tool: _Tool) -> None:
-        words = " · ".join(part for part in (tool.title, tool.state, tool.summary) if part)
+        parts = (tool.title, tool.given, tool.state, tool.summary)
+        words = " · ".join(part for part in parts if part)
         self._publish(tool.display, cards.entry(words, tool.folds, tone=tool.tone), update=True)
 
     def _publish_rich(self, bundle: Mapping[str, object]) -> None:

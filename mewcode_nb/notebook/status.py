@@ -94,7 +94,7 @@ class StatusLine:
         parts += self._totals()
         parts.append(self._words("seconds", seconds=f"{seconds:.1f}"))
         self._ended = " · ".join(parts)
-        self.tone = "warning" if interrupted else "quiet"
+        self.tone = "warning" if interrupted else self.tone
 
     def words(self, now: float) -> str:
         """The line, at this moment."""

@@ -53,7 +53,7 @@ class RunPython:
             tool_use_id,
             self.name,
             Effect.EXECUTE,
-            f"run {one_line(args.code)}",
+            _title(args.code),
             code=args.code,
             language="python",
             risks=python_hints(args.code),
@@ -81,6 +81,12 @@ class RunPython:
             },
             full="" if text == full else full,
         )
+
+
+def _title(code: str) -> str:
+    lines = [line for line in code.splitlines() if line.strip()]
+    more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+    return f"run {one_line(lines[0] if lines else code)}{more}"
 
 
 def _parts(done: CodeRun, seconds: float) -> Iterator[str]:

@@ -88,7 +88,7 @@ def test_plan_mode_refuses_without_asking(rig):
     rig = rig([reply(WRITE), reply("Only a plan then.")])
     rig.run("Write a file", mode=Mode.PLAN)
     assert rig.of(ApprovalAsked) == []
-    assert "mode plan is read only" in _result_texts(rig, 2)[0]
+    assert "mode plan only reads" in _result_texts(rig, 2)[0]
     assert not (rig.root / "a.txt").exists()
 
 

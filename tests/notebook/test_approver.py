@@ -160,9 +160,9 @@ def ask(asker, proposal=SHELL):
 @pytest.mark.parametrize(
     ("answer", "decision", "line"),
     [
-        (Answer("allow"), Decision(True, "user"), "run ls · allowed by you"),
-        (Answer("session"), Decision(True, "user", remember=True), "run ls · allowed by you"),
-        (Answer("deny", "no!"), Decision(False, "user", "no!"), "run ls · denied by you: no!"),
+        (Answer("allow"), Decision(True, "user"), "allowed by you"),
+        (Answer("session"), Decision(True, "user", remember=True), "allowed by you"),
+        (Answer("deny", "no!"), Decision(False, "user", "no!"), "denied by you: no!"),
     ],
 )
 def test_a_card_is_answered_and_leaves_a_static_line(answer, decision, line):
@@ -185,7 +185,7 @@ def test_a_page_that_never_draws_the_card_has_it_revoked_before_input_asks():
     page, card, terminal = Page(), FakeCard(), Typed("y")
     terminal.read_when_retired = []
     assert ask(approver(LAB, card=card, terminal=terminal, page=page)) == Decision(True, "user")
-    assert page.sent[-1][0]["text/plain"] == "run ls · the page did not show the question"
+    assert page.sent[-1][0]["text/plain"] == "the page did not show the question"
     assert card.retired
     assert len(terminal.prompts) == 1
 
@@ -194,7 +194,7 @@ def test_no_answer_in_time_is_a_denial_that_says_so_on_the_card():
     page = Page()
     decision = ask(approver(LAB, card=FakeCard(Rendered()), page=page, approval_seconds=0.05))
     assert decision == Decision(False, "policy", "no answer in 0.05 s")
-    assert page.sent[-1][0]["text/plain"] == "run ls · no answer in 0.05 s"
+    assert page.sent[-1][0]["text/plain"] == "no answer in 0.05 s"
 
 
 def test_an_interrupt_while_a_card_is_open_settles_the_card():
@@ -208,7 +208,7 @@ def test_an_interrupt_while_a_card_is_open_settles_the_card():
             await task
         return page.sent[-1][0]["text/plain"]
 
-    assert asyncio.run(turn()) == "run ls · interrupted"
+    assert asyncio.run(turn()) == "interrupted"
 
 
 def test_w_05_headless_is_denied_at_once_with_the_reason():

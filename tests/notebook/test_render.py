@@ -108,7 +108,9 @@ def test_text_tool_text_stays_in_order_and_the_status_line_becomes_the_last_line
         "sonnet · ask · 1,000 in (90% cached), 50 out · 2 steps · 1 tool call · 3.2 s"
     )
     assert (first, second) == ("Let me look.", "Two files.")
-    assert tool.startswith("run ls · done · exit 0 (0.5 s)\n  what it does:\n    ls -l")
+    assert tool.startswith(
+        "run ls · allowed by you · done · exit 0 (0.5 s)\n  what it does:\n    ls -l"
+    )
     assert "output (3 B)" in tool
 
 
@@ -124,9 +126,9 @@ def test_a_tool_passes_through_its_states_in_place(stage):
         states.append(next(t for t in stage.page.plain() if t.startswith("run ls")).split("\n")[0])
     assert states == [
         "run ls · asked",
-        "run ls · allowed by user",
-        "run ls · running",
-        "run ls · error · exit 1 (0.5 s)",
+        "run ls · allowed by you",
+        "run ls · allowed by you · running",
+        "run ls · allowed by you · error · exit 1 (0.5 s)",
     ]
 
 
