@@ -187,6 +187,7 @@ def open_conversation(shell: InteractiveShell, project: Project, model: Model) -
         tools=tuple(spec.to_api() for spec in specs(tools)),
         new_id=lambda: secrets.token_hex(8),
         max_tokens=settings.max_tokens,
+        mask=redactor.mask,
         cache_ttl=_ttl(settings),
         thinking=cast("Literal['off', 'adaptive']", settings.thinking),
     )
