@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mewcode_nb.notebook.awaiting import MAGIC, CallAwaiter, claim_cell
 from mewcode_nb.notebook.completion import complete_magic
-from mewcode_nb.notebook.magics import MewcodeMagics
+from mewcode_nb.notebook.magics import MewcodeMagics, kept_runtime
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -76,7 +76,13 @@ def load(shell: InteractiveShell) -> None:
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Take everything away again. The conversation stays with the kernel for the next load."""
+    """Take everything away again. The conversation stays with the kernel for the next load.
+
+    Raises:
+        UsageError: not from a user's cell.
+    """
+    if (runtime := kept_runtime(shell)) is not None:
+        runtime.require_idle("loading or unloading the extension")
     magics = shell.magics_manager.registry.pop(MewcodeMagics.__name__, None)
     if magics is not None:
         magics.idle_preload.unregister()

@@ -25,9 +25,15 @@ if TYPE_CHECKING:
     from mewcode_nb.notebook.extension import IdlePreload
     from mewcode_nb.notebook.runtime import Runtime
 
-__all__ = ["MewcodeMagics"]
+__all__ = ["MewcodeMagics", "kept_runtime"]
 
 _KEPT = "mewcode_runtime"
+
+
+def kept_runtime(shell: InteractiveShell) -> Runtime | None:
+    """The agent of this shell, if a magic has been used on it; it outlives a reload."""
+    kept: Runtime | None = shell.meta.get(_KEPT)
+    return kept
 
 
 def _text(words: str) -> Any:  # noqa: ANN401
@@ -72,13 +78,13 @@ class MewcodeMagics(Magics):
     idle_preload: IdlePreload
 
     def __init__(self, shell: InteractiveShell) -> None:
-        super().__init__(shell)
         self._home = shell
+        super().__init__(shell)
 
     @property
     def runtime(self) -> Runtime:
         """The agent of this shell; it hangs there, so that a reload keeps the conversation."""
-        kept: Runtime | None = self._home.meta.get(_KEPT)
+        kept = kept_runtime(self._home)
         if kept is None:
             from mewcode_nb.notebook.runtime import Runtime
 
@@ -94,7 +100,7 @@ class MewcodeMagics(Magics):
 
     @validate(*SETTING_NAMES)
     def _only_from_a_users_cell(self, proposal: Mapping[str, Any]) -> object:
-        kept: Runtime | None = self.shell.meta.get(_KEPT) if self.shell else None
+        kept = kept_runtime(self._home)
         if kept is not None and kept.busy:
             raise TraitError("settings change only from a cell that you run, not during a turn")
         return proposal["value"]

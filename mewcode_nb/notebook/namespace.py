@@ -14,13 +14,13 @@ import tokenize
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 
+from mewcode_nb.notebook.authority import AGENT_CODE, settings_kept
 from mewcode_nb.notebook.capture import AgentScope, Capture, capturing, swapped
 from mewcode_nb.notebook.signals import CodeGuard, CodeStopped
 from mewcode_nb.notebook.variables import NameChanges, changes, snapshot
@@ -41,6 +41,10 @@ _GRACE_SECONDS = 0.4
 _CANCELS = 2
 _LAST = ("_", "__", "___")
 """The shell's names for the last values; `for _ in ...` would end their being kept up to date."""
+
+_PUT_BACK = (
+    "\n[{names} set back: the agent's settings change only from a cell that the user runs]\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,6 @@ class UserNamespace:
     def __init__(self, shell: InteractiveShell, *, call_on_main: CallOnMain | None = None) -> None:
         self._shell = shell
         self._call_on_main = call_on_main
-        self._mark: ContextVar[bool] = ContextVar("agent_code", default=False)
-        self._running = 0
-
-    @property
-    def agent_code_running(self) -> bool:
-        """Whether the caller is code the agent runs, or something such code left behind.
-
-        Magics ask this before they change a mode or a rule: only a cell the user ran may.
-        """
-        return self._running > 0 or self._mark.get()
 
     async def run(self, code: str, *, seconds: float, capture: int) -> CodeRun:
         """Run code, keeping at most `capture` characters of output, for at most `seconds`.
@@ -82,11 +76,14 @@ class UserNamespace:
         The value of the last expression is kept beside the output, within the same bound.
 
         Never raises for what the code does: its errors, `sys.exit()` and interrupts are in the
-        result.
+        result. What it changes of our own settings is put back, and said.
 
         Raises:
-            asyncio.CancelledError: the turn was cancelled while the code awaited something.
+            asyncio.CancelledError: the turn was cancelled, before the code began or while it
+                awaited something.
         """
+        # An interrupt that came since the last wait is only on its way to this task: let it arrive.
+        await asyncio.sleep(0)
         source = self._read(code)
         if source.awaits:
             return await self._run_awaiting(source, seconds, capture)
@@ -154,7 +151,7 @@ class UserNamespace:
         shell = self._shell
         before = snapshot(shell.user_ns, shell.user_ns_hidden)
         last_values = {name: shell.user_ns[name] for name in _LAST if name in shell.user_ns}
-        scope = AgentScope(self._mark)
+        scope = AgentScope(AGENT_CODE)
         guard = CodeGuard(seconds)
         show: Callable[..., None] = shell.showtraceback
 
@@ -162,21 +159,22 @@ class UserNamespace:
             with guard.paused():
                 show(*args, **options)
 
-        token = self._mark.set(True)
-        self._running += 1
+        token = AGENT_CODE.set(True)
         try:
             with (
+                settings_kept(shell) as put_back,
                 swapped(shell, "showtraceback", show_undisturbed),
                 capturing(shell, scope, limit, show_value=not source.quiet) as capture,
             ):
                 session = _Session(guard, capture, limit)
                 yield session
         finally:
-            self._running -= 1
-            self._mark.reset(token)
+            AGENT_CODE.reset(token)
             for name in _LAST:
                 shell.user_ns.pop(name, None)
             shell.user_ns.update(last_values)
+        if put_back:
+            session.capture.stderr.write(_PUT_BACK.format(names=", ".join(put_back)))
         session.names = changes(before, snapshot(shell.user_ns, shell.user_ns_hidden))
 
 

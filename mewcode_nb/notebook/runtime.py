@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import ConfigError, UsageError
 from mewcode_nb.events import TurnFinished, TurnResult, Usage
+from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.ticker import interruptible
 
@@ -56,10 +57,7 @@ class Runtime:
     @property
     def busy(self) -> bool:
         """Whether the caller may be code that a turn runs, or something such code left behind."""
-        conversation = self.conversation
-        return self._busy or (
-            conversation is not None and conversation.namespace.agent_code_running
-        )
+        return self._busy or not from_a_users_cell()
 
     @property
     def in_tutorial(self) -> bool:
@@ -67,10 +65,12 @@ class Runtime:
         return self._tutorial is not None
 
     def require_idle(self, what: str) -> None:
-        """Raise `UsageError` when code run by a turn tries what only a user's cell may do."""
+        """Raise `UsageError` where `what` may not be done: only a user's cell may do it."""
         if self.busy:
             raise UsageError(
-                f"{what} is not possible from a running turn", remedy="run it in a cell"
+                f"{what} is not possible during a turn, from what a turn's code left behind, "
+                "or off the main thread",
+                remedy="run it in a cell",
             )
 
     def project(self) -> Project:
@@ -90,7 +90,7 @@ class Runtime:
 
         Raises:
             ConfigError: no such setting, or not one of its values.
-            UsageError: a turn is running.
+            UsageError: not a cell of the user's.
         """
         self.require_idle(f"changing {name}")
         before = dict(self._chosen)

@@ -179,19 +179,32 @@ def test_created_changed_and_removed_names(kernel):
 
 def test_agent_code_is_known_while_it_runs_and_in_what_it_leaves_behind(kernel):
     kernel.cell("_seen = []")
-    kernel.agent("_seen.append(_namespace.agent_code_running)")
+    kernel.cell("from mewcode_nb.notebook.authority import from_a_users_cell as _users")
+    kernel.agent("_seen.append(_users())")
     kernel.agent(
         "async def late():\n    await asyncio.sleep(0.05)\n"
-        "    _seen.append(_namespace.agent_code_running)\n"
+        "    _seen.append(_users())\n"
         "_late = asyncio.ensure_future(late())\nawait asyncio.sleep(0)"
     )
-    seen = kernel.cell("await _late\nprint(_seen, _namespace.agent_code_running)")
-    assert seen.stdout == "[True, True] False\n"
+    seen = kernel.cell("await _late\nprint(_seen, _users())")
+    assert seen.stdout == "[False, False] True\n"
+
+
+def test_a_stop_that_is_on_its_way_keeps_the_code_from_running(kernel):
+    seen = kernel.cell(
+        "async def _stopped():\n"
+        "    asyncio.get_running_loop().call_soon_threadsafe(asyncio.current_task().cancel)\n"
+        "    await _agent('ran_all_the_same = 1')\n"
+        "try: await asyncio.ensure_future(_stopped())\n"
+        "except asyncio.CancelledError: print('stopped')\n"
+        "print('ran_all_the_same' in globals())"
+    )
+    assert seen.stdout == "stopped\nFalse\n"
 
 
 def test_outer_cell_is_unchanged_when_the_magic_is_not_awaited(kernel):
     cell = kernel.cell(
-        "class _Loop:\n    def run(self, c):\n        try: c.send(None)\n"
+        "class _Loop:\n    def run(self, c):\n        try:\n            while True: c.send(None)\n"
         "        except StopIteration as end: return end.value\n"
         "print(_Loop().run(_namespace.run('6 * 7', seconds=5, capture=100)).result)\n'mine'"
     )
