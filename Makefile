@@ -3,6 +3,7 @@
 #   make demo HEADLESS=1  the same notebook, executed without a browser
 #   make test             the whole suite          make check   static checks
 #   make bench            ratios against baselines make lock    renew requirements/dev.txt
+#   make local-model      the tests that need a real local model (130 MB, once)
 SHELL := /bin/bash
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,10 +11,10 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check bench build lock clean
+.PHONY: help setup browser demo test check bench build local-model lock clean
 
 help:
-	@sed -n '2,5s/^# *//p' $(MAKEFILE_LIST)
+	@sed -n '2,6s/^# *//p' $(MAKEFILE_LIST)
 
 setup: $(STAMP)
 
@@ -42,6 +43,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	@"$(BIN)/python" -m benchmarks $(ARGS)
+
+local-model: $(STAMP)
+	@scripts/local_model.sh "$(BIN)/python" $(ARGS)
 
 build: $(STAMP)
 	@scripts/check_wheel.sh "$(BIN)/python"

@@ -81,9 +81,9 @@ def serving(gguf, template=""):
                 process.kill()
 
 
-def named(variable):
+def named(variable, command="make local-model"):
     if not (value := os.environ.get(variable)):
-        pytest.skip(f"{variable} is not set: `make local-model` brings a real model and sets it")
+        pytest.skip(f"{variable} is not set: `{command}` brings a real model and sets it")
     return value
 
 
@@ -96,7 +96,7 @@ def smollm():
 
 @pytest.fixture(scope="session")
 def qwen():
-    with serving(named("MEWCODE_QWEN_GGUF")) as endpoint:
+    with serving(named("MEWCODE_QWEN_GGUF", "MEWCODE_QWEN=1 make local-model")) as endpoint:
         yield endpoint
 
 
