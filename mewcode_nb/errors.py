@@ -3,6 +3,7 @@
 MewcodeError                     the user: one line, no traceback
 ├── ConfigError                  a setting: names the key and where it came from
 ├── UsageError                   a magic or command was typed wrong
+├── Interrupted                  the user stopped the turn: queued cells stop as well
 ├── SessionError                 a session could not be written, read or found
 │   ├── SessionNotFound
 │   ├── RecordTooLarge           a record that no session can hold
@@ -30,6 +31,7 @@ __all__ = [
     "AuthenticationFailed",
     "ConfigError",
     "ContextTooLong",
+    "Interrupted",
     "MalformedHistory",
     "MewcodeError",
     "ModelError",
@@ -68,6 +70,10 @@ class ConfigError(MewcodeError):
 
 class UsageError(MewcodeError):
     """A magic or a command was called with words it does not know."""
+
+
+class Interrupted(MewcodeError):
+    """The user stopped the turn. An error to the front end, so that Run All stops with it."""
 
 
 class SessionError(MewcodeError):

@@ -327,16 +327,17 @@ def choose_approver(
     shell: Any,  # noqa: ANN401 - IPython has no types
     settings: Settings,
     *,
+    prompt: str = "",
     grants: Grants | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> NotebookApprover:
     """The approver for this shell. Keep `grants` for as long as the session.
 
-    The way of asking is chosen anew for each question: each cell may come from another front end.
+    With `language = auto` the questions follow the script of the prompt, then the locale. The way
+    of asking is chosen anew for each question: each cell may come from another front end.
     """
-    language = choose_language(
-        settings.language, os.environ if environment is None else environment
-    )
+    environment = os.environ if environment is None else environment
+    language = choose_language(settings.language, environment, prompt)
     return NotebookApprover(
         lambda: surroundings(shell), settings, Words(language), shell.display_pub, grants=grants
     )

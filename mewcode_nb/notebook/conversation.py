@@ -132,11 +132,13 @@ class Conversation:
         project: Project,
         environ: Mapping[str, str],
         *,
+        prompt: str,
         clicks: bool,
     ) -> None:
         """Take up what changed since the last turn: secrets, settings, the way of asking.
 
-        Without `clicks` no button could ever be heard, so a line of input asks.
+        Questions are put in the prompt's language, as the rest of the turn is shown. Without
+        `clicks` no button could ever be heard, so a line of input asks.
         """
         self.redactor.renew(project, environ)
         self.context.environment = child_environment(environ)
@@ -144,7 +146,7 @@ class Conversation:
         if not clicks and settings.approval in {"auto", "buttons"}:
             settings = replace(settings, approval="input")
         self.approver.current = choose_approver(
-            shell, settings, grants=self.grants, environment=environ
+            shell, settings, prompt=prompt, grants=self.grants, environment=environ
         )
 
     def request(self, request: TurnRequest, project: Project) -> TurnRequest:

@@ -26,7 +26,7 @@ async def answer(
     if cell is not None:
         await _cell(runtime, line, cell, awaited=awaited)
         return None
-    name, _, rest = line.strip().partition(" ")
+    name, rest = (*line.split(None, 1), "", "")[:2]
     rest = rest.strip()
     if name in {"", "help", *_HELP} or rest in _HELP:
         _show(runtime, Page.fixed(line_help()))
@@ -49,7 +49,7 @@ async def _cell(runtime: Runtime, line: str, cell: str, *, awaited: bool) -> Non
         _show(runtime, Page.fixed(cell_help()))
         return
     result = await runtime.turn(cell.strip("\n"), options, awaited=awaited)
-    if options.output and result is not None:
+    if options.output:
         runtime.shell.user_ns[options.output] = result
 
 

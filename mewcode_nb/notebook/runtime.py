@@ -2,10 +2,9 @@
 
 The runtime hangs on the shell (`shell.meta`), so a reload of the extension keeps the conversation.
 It builds nothing before the first prompt. A turn ends in one of four ways, and after each the next
-prompt is accepted: it finishes; an interrupt stops it and the cell ends quietly (cells queued
-behind it run on: whether there are any cannot be seen from inside a kernel); a `MewcodeError` is
-raised, which IPython shows as one line and which stops Run All; anything else is a fault of ours,
-with an ordinary traceback.
+prompt is accepted: it finishes; an interrupt stops it (`Interrupted`) or it fails (any other
+`MewcodeError`), which IPython shows as one line and which stops Run All; anything else is a fault
+of ours, with an ordinary traceback.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import ConfigError, UsageError
-from mewcode_nb.events import TurnFinished, TurnResult, Usage
+from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult, Usage
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.ticker import interruptible
@@ -47,7 +46,7 @@ class Runtime:
         self.conversation: Conversation | None = None
         self.last: TurnResult | None = None
         self.spent = Usage()
-        """Tokens of the session so far, finished turns only."""
+        """Tokens of the session's complete responses, those of broken turns included."""
         self._chosen: dict[str, object] = {}
         self._model: LiveModel | None = None
         self._tutorial: TutorialServer | None = None
@@ -68,8 +67,7 @@ class Runtime:
         """Raise `UsageError` where `what` may not be done: only a user's cell may do it."""
         if self.busy:
             raise UsageError(
-                f"{what} is not possible during a turn, from what a turn's code left behind, "
-                "or off the main thread",
+                f"{what} is not possible from a running turn, nor from what its code left behind",
                 remedy="run it in a cell",
             )
 
@@ -141,11 +139,12 @@ class Runtime:
         """Whether the SDK has been imported, or is just being."""
         return "anthropic" in sys.modules
 
-    async def turn(self, prompt: str, options: TurnOptions, *, awaited: bool) -> TurnResult | None:
-        """Run one turn and show it; None when it was interrupted.
+    async def turn(self, prompt: str, options: TurnOptions, *, awaited: bool) -> TurnResult:
+        """Run one turn and show it.
 
         Raises:
-            MewcodeError: the turn could not begin or broke; the conversation stays usable.
+            MewcodeError: the turn could not begin, broke or was interrupted; the conversation stays
+                usable.
         """
         self.require_idle("a turn")
         if options.new:
@@ -154,13 +153,10 @@ class Runtime:
         try:
             async with interruptible(self._clock):
                 return await self._turn(prompt, options, awaited)
-        except asyncio.CancelledError:
-            _forget_cancellation()
-            return None
         finally:
             self._busy = False
 
-    async def _turn(self, prompt: str, options: TurnOptions, awaited: bool) -> TurnResult | None:
+    async def _turn(self, prompt: str, options: TurnOptions, awaited: bool) -> TurnResult:
         from mewcode_nb.notebook.conversation import (
             LiveModel,
             open_conversation,
@@ -177,7 +173,7 @@ class Runtime:
         request = conversation.request(
             turn_request(self.shell, prompt, options, project.settings), project
         )
-        conversation.prepare(self.shell, project, self.environ, clicks=awaited)
+        conversation.prepare(self.shell, project, self.environ, prompt=prompt, clicks=awaited)
         renderer = choose_renderer(
             self.shell, project.settings, prompt=prompt, environment=self.environ
         )
@@ -190,36 +186,31 @@ class Runtime:
 
     async def _shown(
         self, conversation: Conversation, request: TurnRequest, renderer: Renderer
-    ) -> TurnResult | None:
-        result, stopped = None, False
+    ) -> TurnResult:
+        stopped = False
         try:
             for notice in conversation.take_notices():
                 renderer.show(notice)
             async with aclosing(conversation.agent.run(request)) as events:
                 async for event in events:
                     renderer.show(event)
-                    if isinstance(event, TurnFinished):
-                        result = self._kept(event.result)
+                    self._take(event)
         except asyncio.CancelledError:
             stopped = True
             raise
         finally:
             renderer.close(interrupted=stopped)
-        return result
+        assert self.last is not None
+        return self.last
 
-    def _kept(self, result: TurnResult) -> TurnResult:
-        self.last = result
-        self.spent += result.usage
-        return result
+    def _take(self, event: Event) -> None:
+        match event:
+            case AssistantMessage():
+                self.spent += event.usage
+            case TurnFinished():
+                self.last = event.result
 
     def _end_session(self) -> None:
         if self.conversation is not None:
             self.conversation.close()
         self.conversation, self.last, self.spent = None, None, Usage()
-
-
-def _forget_cancellation() -> None:
-    """The interrupt has been dealt with: let later time limits in this task work as usual."""
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()

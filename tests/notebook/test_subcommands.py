@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from mewcode_nb.testing import fail, reply, tool_use
+
 
 def test_status_shows_where_things_are_and_never_the_key(loaded, capsys, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-value-123")
@@ -19,6 +21,31 @@ def test_status_shows_where_things_are_and_never_the_key(loaded, capsys, monkeyp
     assert "the last words" in after
     assert loaded.runtime.conversation.session_id in after
     assert "sk-ant" not in before + after
+
+
+USED = {
+    "input_tokens": 700,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 50,
+    "output_tokens": 30,
+}
+
+
+def test_status_counts_the_tokens_of_turns_that_broke(loaded, capsys):
+    call = reply(tool_use("list_files", path="."), usage=USED)
+    loaded.server.add(call, fail(400, message="no such thing"))
+    assert not loaded.run("%%mewcode\nhi").success
+    capsys.readouterr()
+    loaded.run("%mewcode status")
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[1:] for row in rows if row.startswith("tokens")] == [
+        ["750", "in,", "30", "out"]
+    ]
+
+
+def test_words_may_be_parted_by_a_tab(loaded):
+    assert loaded.run("%mewcode ask\thow are you?").success
+    assert loaded.sent() == ["how are you?"]
 
 
 def test_mode_open_is_said_in_red(loaded):

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from mewcode_nb.errors import Interrupted
 from mewcode_nb.notebook.ticker import interruptible
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends itself signals")
@@ -28,7 +29,7 @@ def test_an_interrupt_cancels_the_task_promptly_and_the_handler_comes_back():
 
     async def run():
         task = asyncio.ensure_future(turn())
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(Interrupted, match="stopped"):
             await task
 
     begun = time.monotonic()
@@ -61,11 +62,36 @@ def test_a_second_interrupt_does_not_disturb_the_closing_but_a_later_one_does():
 
     loop = asyncio.new_event_loop()
     try:
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(Interrupted):
             loop.run_until_complete(turn())
     finally:
         loop.close()
     assert counted == ["first", "closed"]
+
+
+def test_an_interrupt_at_the_very_end_is_told_and_cancels_nothing_later():
+    async def cell():
+        with pytest.raises(Interrupted):
+            async with interruptible(time.monotonic):
+                interrupt()  # nothing is awaited any more
+        await asyncio.sleep(0.01)
+        async with asyncio.timeout(5):
+            await asyncio.sleep(0.01)
+        return asyncio.current_task().cancelling()
+
+    assert asyncio.run(cell()) == 0
+
+
+def test_a_cancellation_by_somebody_else_stays_one():
+    async def turn():
+        async with interruptible(time.monotonic):
+            await asyncio.sleep(30)
+
+    async def cell():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(turn(), 0.05)
+
+    asyncio.run(cell())
 
 
 def test_off_the_main_thread_no_handler_is_set():
