@@ -1,3 +1,3 @@
-"""The front end inside a kernel. Start at `extension` (what loading does), then `magics`, `runtime`."""
+"""The front end inside a kernel. Start at `extension` (loading), then `magics` and `runtime`."""
 
 __all__: list[str] = []

@@ -26,7 +26,6 @@ class TurnOptions:
     model: str | None = None
     mode: Mode | None = None
     new: bool = False
-    fresh: bool = False
     no_tools: bool = False
     max_steps: int | None = None
     output: str | None = None
@@ -67,7 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     add("-m", "--model", metavar="MODEL", help=OPTION_HELP["--model"])
     add("--mode", type=_mode, metavar="MODE", help=OPTION_HELP["--mode"])
     add("--new", action="store_true", help=OPTION_HELP["--new"])
-    add("--fresh", action="store_true", help=OPTION_HELP["--fresh"])
     add("--no-tools", action="store_true", help=OPTION_HELP["--no-tools"])
     add("--max-steps", type=_positive, metavar="N", help=OPTION_HELP["--max-steps"])
     add("-o", dest="output", type=_identifier, metavar="NAME", help=OPTION_HELP["-o"])

@@ -36,7 +36,6 @@ OPTION_HELP: dict[str, str] = {
     "--model": "model for this turn",
     "--mode": "plan, ask, edit or open, for this turn",
     "--new": "begin a new session first",
-    "--fresh": "ask again even where an answer is stored for this cell",
     "--no-tools": "refuse every tool call of this turn",
     "--max-steps": "requests after which the turn stops",
     "-o": "bind the turn's result to this name",
@@ -44,7 +43,7 @@ OPTION_HELP: dict[str, str] = {
 }
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
-    "ask": ("TEXT", "one turn with the text of this line"),
+    "ask": ("TEXT", "one turn with the text of this line; x = %mewcode ask … keeps its result"),
     "status": ("", "session, model, mode, notebook, tokens, and the last answer again"),
     "new": ("", "begin a new session with the next prompt"),
     "model": ("[NAME]", "show or choose the model"),

@@ -14,8 +14,8 @@ from mewcode_nb.notebook.options import TurnOptions, cell_help, parse_turn_optio
         ("-m claude-x", TurnOptions(model="claude-x")),
         ("--model=claude-x --mode plan", TurnOptions(model="claude-x", mode=Mode.PLAN)),
         (
-            "--new --fresh --no-tools --max-steps 3 -o answer",
-            TurnOptions(new=True, fresh=True, no_tools=True, max_steps=3, output="answer"),
+            "--new --no-tools --max-steps 3 -o answer",
+            TurnOptions(new=True, no_tools=True, max_steps=3, output="answer"),
         ),
         ("--help", TurnOptions(help=True)),
         ("-o 名前", TurnOptions(output="名前")),
@@ -31,6 +31,7 @@ def test_options_are_read(line, options):
         ("--bogus", ["'--bogus'", "--help"]),
         ("--session x", ["'--session'"]),
         ("--dry-run", ["'--dry-run'"]),
+        ("--fresh", ["'--fresh'"]),
         ("please fix", ["'please'", "lines below"]),
         ("--mode yolo", ["'yolo'", "plan, ask, edit or open"]),
         ("--max-steps 0", ["'0'", "1 or more"]),
@@ -52,7 +53,7 @@ def test_a_mistake_is_one_line_that_names_the_word_and_the_remedy(line, words):
 
 def test_help_lists_every_option_and_no_other():
     text = cell_help()
-    for option in ("--model", "--mode", "--new", "--fresh", "--no-tools", "--max-steps", "-o"):
+    for option in ("--model", "--mode", "--new", "--no-tools", "--max-steps", "-o"):
         assert option in text
     assert "--session" not in text
     assert "--dry-run" not in text
