@@ -33,7 +33,7 @@ demo: $(STAMP)
 	@"$(BIN)/mewcode-nb" demo $(if $(HEADLESS),--headless) $(ARGS)
 
 test: $(STAMP) browser
-	@"$(BIN)/python" -m pytest $(ARGS)
+	@"$(BIN)/python" -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: $(STAMP)
 	@"$(BIN)/ruff" check .
@@ -54,4 +54,4 @@ lock:
 	@scripts/lock.sh
 
 clean:
-	@rm -rf "$(VENV)" artifacts build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf "$(VENV)" .venv-local artifacts build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -267,6 +267,9 @@ class AnthropicModel:
                 max_retries=0,
                 timeout=Timeout(read, connect=options.connect_seconds),
                 open_telemetry=False,
+                # llama.cpp closes a kept connection without a word at its third request, and a new
+                # one on loopback costs nothing.
+                default_headers={"Connection": "close"} if options.local else None,
             )
             self._clients[loop] = client
         return client

@@ -12,9 +12,12 @@ from urllib.parse import urlsplit
 from mewcode_nb.errors import AuthenticationFailed, ConfigError
 from mewcode_nb.model.retry import RetryPolicy
 
-__all__ = ["DEFAULT_BASE_URL", "ModelOptions"]
+__all__ = ["DEFAULT_BASE_URL", "LEAST_SECRET", "ModelOptions"]
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
+
+LEAST_SECRET = 8
+"""Characters; a shorter token, such as the placeholder `ollama`, is a word and no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class ModelOptions:
     def masked(self, text: str) -> str:
         """The text with the key and the token taken out."""
         for secret in (self.api_key, self.auth_token):
-            if secret:
+            if len(secret) >= LEAST_SECRET:
                 text = text.replace(secret, "•••")
         return text
 

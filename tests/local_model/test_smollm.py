@@ -201,9 +201,6 @@ def test_an_agent_goes_on_after_a_prompt_that_was_too_long(rig, smollm):
     assert result.text
 
 
-@pytest.mark.xfail(
-    strict=False, reason="llama.cpp closes a kept connection at its third request: one retry each"
-)
 def test_requests_in_a_row_need_no_retries(smollm):
     async def in_a_row():
         model, retries = smollm.model(), []
