@@ -161,7 +161,8 @@ class Agent:
     async def _answer(self, turn: TurnState) -> AsyncGenerator[Event | Completion, None]:
         """The model's answer to the conversation so far; asks once more with less output room."""
         limits = await self._parts.model.limits(turn.request.model)
-        turn.max_tokens = turn.max_tokens or min(self._parts.max_tokens, limits.max_output)
+        wanted = turn.request.max_tokens or self._parts.max_tokens
+        turn.max_tokens = turn.max_tokens or min(wanted, limits.max_output)
         try:
             async with aclosing(self._stream(turn)) as events:
                 async for event in events:

@@ -30,6 +30,8 @@ class TurnRequest:
     model: str
     mode: Mode = Mode.ASK
     max_steps: int = 50
+    max_tokens: int = 0
+    """The most one response may have; 0 for what the agent was made with."""
     tools_off: bool = False
     """Calls are refused; the tool list that is sent stays the same."""
     news: tuple[tuple[str, str], ...] = ()

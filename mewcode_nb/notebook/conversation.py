@@ -1,8 +1,9 @@
 """The composition root: everything one conversation is made of, put together in one place.
 
 Imported at the first prompt, because the tools bring pydantic with them. Settings and credentials
-are read again before each turn; the project root, the system prompt and the tools are fixed when
-the session begins, so that the bytes already sent stay what they were.
+are read again before each turn; the project root, the system prompt, the tools and the settings in
+`FIXED_SETTINGS` are fixed when the session begins, so that the bytes already sent stay what they
+were.
 """
 
 from __future__ import annotations
@@ -96,9 +97,14 @@ class TurnApprover:
 class LiveRedactor(Redactor):
     """A `Redactor` that learns of secrets set while the session lasts."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
     def renew(self, project: Project, environ: Mapping[str, str]) -> None:
-        """Mask the secrets there are now."""
-        super().__init__((*project.credentials.secrets(), *secret_values(environ)))
+        """Mask the secrets there are now, and those there were: an old key may work yet."""
+        self._seen |= {*project.credentials.secrets(), *secret_values(environ)}
+        super().__init__(self._seen)
 
 
 @dataclass(slots=True)
@@ -234,6 +240,7 @@ def turn_request(
         model=options.model or settings.model,
         mode=options.mode or Mode(settings.mode),
         max_steps=options.max_steps or settings.max_steps,
+        max_tokens=settings.max_tokens,
         tools_off=options.no_tools,
         cell=CellRef(identity, digest) if identity else None,
     )

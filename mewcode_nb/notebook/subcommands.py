@@ -13,7 +13,7 @@ from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import UsageError
 from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.page import Page
-from mewcode_nb.notebook.words import SETTING_NAMES, line_help
+from mewcode_nb.notebook.words import FIXED_SETTINGS, SETTING_NAMES, line_help
 
 if TYPE_CHECKING:
     from mewcode_nb.notebook.runtime import Runtime
@@ -108,6 +108,8 @@ def _config(rest: str, runtime: Runtime) -> Page:
     table = settings_table(project.loaded, project.credentials)
     if key:
         kept = [line for line in table.splitlines() if line.split()[0] in {"setting", key}]
+        if value.strip() and key in FIXED_SETTINGS and runtime.conversation is not None:
+            kept.append("It holds from the next session on: %mewcode new")
         return Page.fixed("\n".join(kept))
     notices = [f"! {notice.text}" for notice in project.loaded.notices]
     return Page.fixed("\n".join([table, *notices]))

@@ -6,7 +6,7 @@ types they mirror (`Mode`, `Settings`).
 
 from __future__ import annotations
 
-__all__ = ["MODES", "OPTION_HELP", "SETTING_NAMES", "SUBCOMMANDS", "line_help"]
+__all__ = ["FIXED_SETTINGS", "MODES", "OPTION_HELP", "SETTING_NAMES", "SUBCOMMANDS", "line_help"]
 
 MODES = ("plan", "ask", "edit", "open")
 
@@ -30,6 +30,9 @@ SETTING_NAMES = (
     "instructions_fallback",
     "local",
 )
+
+FIXED_SETTINGS = frozenset({"cache_ttl", "thinking"})
+"""What a session keeps as it was when it began."""
 
 OPTION_HELP: dict[str, str] = {
     "-m": "model for this turn",

@@ -23,24 +23,41 @@ def test_status_shows_where_things_are_and_never_the_key(loaded, capsys, monkeyp
     assert "sk-ant" not in before + after
 
 
-USED = {
-    "input_tokens": 700,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 50,
-    "output_tokens": 30,
-}
-
-
 def test_status_counts_the_tokens_of_turns_that_broke(loaded, capsys):
-    call = reply(tool_use("list_files", path="."), usage=USED)
+    call = reply(tool_use("list_files", path="."), usage={"output_tokens": 31})
     loaded.server.add(call, fail(400, message="no such thing"))
     assert not loaded.run("%%mewcode\nhi").success
     capsys.readouterr()
     loaded.run("%mewcode status")
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[1:] for row in rows if row.startswith("tokens")] == [
-        ["750", "in,", "30", "out"]
-    ]
+    assert [row.split()[-2:] for row in rows if row.startswith("tokens")] == [["31", "out"]]
+
+
+def test_status_shows_the_last_answer_without_its_escape_sequences(loaded, capsys):
+    loaded.server.add("words \x1b]0;title\x07 and \x1b[2J more")
+    loaded.run("%%mewcode\nhi")
+    loaded.run("%mewcode status")
+    shown = capsys.readouterr().out
+    assert "\u241b[2J more" in shown
+    assert "\x1b" not in shown
+
+
+def test_an_output_limit_set_in_the_middle_of_a_session_holds_from_the_next_prompt(loaded):
+    loaded.run("%%mewcode\nhi")
+    loaded.run("%mewcode config max_tokens 4321")
+    loaded.run("%%mewcode\nhi")
+    assert [log.body["max_tokens"] for log in loaded.server.requests] == [32_000, 4_321]
+
+
+def test_a_setting_that_waits_for_the_next_session_says_so(loaded, capsys):
+    loaded.run("%mewcode config cache_ttl 1h")
+    assert "next session" not in capsys.readouterr().out
+    loaded.run("%%mewcode\nhi")
+    loaded.run("%mewcode config thinking adaptive")
+    assert "next session" in capsys.readouterr().out
+    loaded.run("%mewcode new\n%%mewcode\nhi")
+    loaded.run("%%mewcode\nhi")
+    assert "thinking" in loaded.server.requests[-1].body
 
 
 def test_words_may_be_parted_by_a_tab(loaded):
@@ -54,7 +71,7 @@ def test_mode_open_is_said_in_red(loaded):
     loaded.run("%mewcode mode open")
     (bundle,) = published
     assert "WITHOUT asking" in bundle["text/plain"]
-    assert "color:#b3261e" in bundle["text/html"]
+    assert "color:var(--jp-error-color1" in bundle["text/html"]
     loaded.run("%mewcode mode ask")
     assert "text/html" not in published[1]
 
