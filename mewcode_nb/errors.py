@@ -60,8 +60,12 @@ class MewcodeError(Exception):
         return f"{self.message} — {self.remedy}" if self.remedy else self.message
 
     def _render_traceback_(self) -> list[str]:
-        """One line instead of a traceback: IPython asks an exception for this by name."""
-        return [f"{type(self).__name__}: {self}"]
+        """One line instead of a traceback: IPython asks an exception for this by name.
+
+        A service's own words may be in it, so what is not printable is shown as an escape.
+        """
+        text = f"{type(self).__name__}: {self}"
+        return ["".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)]
 
 
 class ConfigError(MewcodeError):

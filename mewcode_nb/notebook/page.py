@@ -1,10 +1,14 @@
-"""A short text for the user in each form a front end may read: plain, Markdown, a little HTML."""
+"""A short text for the user in each form a front end may read: plain, Markdown, a little HTML.
+
+Parts of it come from a model, a file or a path: no form lets a control character of theirs through.
+"""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from mewcode_nb.widgets.html import escape, prose, visible
 
 __all__ = ["Page", "code_span"]
 
@@ -20,15 +24,17 @@ class Page:
     @classmethod
     def fixed(cls, text: str) -> Page:
         """Text whose lines and columns stay as they are."""
+        text = prose(text)
         longest = max((len(run) for run in _backtick_runs(text)), default=0)
         fence = "`" * max(3, longest + 1)
         return cls(text, f"{fence}text\n{text}\n{fence}")
 
     @classmethod
     def warning(cls, text: str) -> Page:
-        """One line in red where colour is to be had."""
-        colour = "color:#b3261e;font-weight:600"
-        return cls(text, f"**{code_span(text)}**", f'<p style="{colour}">{html.escape(text)}</p>')
+        """One line in red where colour is to be had; the red of the page's theme, dark or light."""
+        style = "color:var(--jp-error-color1,#d93025);font-weight:600"
+        markdown = f"**{code_span(text)}**"
+        return cls(visible(text), markdown, f'<p style="{style}">{escape(text)}</p>')
 
     @classmethod
     def table(cls, rows: Iterable[tuple[str, ...]], after: str = "") -> Page:
@@ -65,7 +71,7 @@ def code_span(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))
 
 
 def _backtick_runs(text: str) -> list[str]:

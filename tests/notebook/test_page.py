@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -39,5 +40,20 @@ def test_a_table_aligns_its_plain_form_and_shows_text_below():
     assert "| `model` | `x` |" in page.markdown
 
 
-def test_a_warning_is_red_and_escaped():
-    assert Page.warning("<b>").html == '<p style="color:#b3261e;font-weight:600">&lt;b&gt;</p>'
+def test_a_warning_is_red_by_the_theme_and_escaped():
+    shown = Page.warning("<b>").html
+    assert shown.startswith('<p style="color:var(--jp-error-color1,')
+    assert shown.endswith(';font-weight:600">&lt;b&gt;</p>')
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        Page.fixed("a\x1b[2Jb"),
+        Page.warning("a\x1b[2Jb"),
+        Page.table([("x", "a\x1b[2Jb")], after="c\x1b]0;title\x07"),
+    ],
+)
+def test_no_form_carries_an_escape_sequence(page):
+    assert [form for form in page.bundle().values() if "\x1b" in form or "\x07" in form] == []
+    assert "a\u241b[2Jb" in page.plain

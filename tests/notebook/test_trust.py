@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mewcode_nb.testing import reply, tool_use
+from mewcode_nb.testing import fail, reply, tool_use
 
 ANOTHER_HOME = """
 import os, pathlib
@@ -103,3 +103,19 @@ def test_a_secret_in_the_prompt_is_neither_sent_nor_stored(loaded):
     assert loaded.sent() == ["my key is [masked], use it"]
     log = loaded.runtime.conversation.folder / "conversation.jsonl"
     assert key not in log.read_text(encoding="utf-8")
+
+
+def test_a_secret_that_was_replaced_is_masked_all_the_same(loaded, monkeypatch):
+    monkeypatch.setenv("OTHER_TOKEN", "the-first-value-1")
+    loaded.run("%%mewcode\nhi")
+    monkeypatch.setenv("OTHER_TOKEN", "the-second-value-2")
+    loaded.run("%%mewcode\nthe-first-value-1 or the-second-value-2?")
+    assert loaded.sent()[-1] == "[masked] or [masked]?"
+
+
+def test_a_services_own_words_reach_the_terminal_without_escape_sequences(loaded, capsys):
+    loaded.server.add(fail(400, message="bad \x1b[2J thing"))
+    assert not loaded.run("%%mewcode\nhi").success
+    shown = capsys.readouterr().out
+    assert "bad \\x1b[2J thing" in shown
+    assert "\x1b[2J" not in shown
