@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 from mewcode_nb.agent.calls import CallOutcome, CallRules, CallRunner
 from mewcode_nb.agent.journal import Journal
-from mewcode_nb.agent.stops import INTERRUPTED, not_run, read_stop
+from mewcode_nb.agent.stops import INTERRUPTED, PAUSED, not_run, read_stop
 from mewcode_nb.agent.turn import TurnRequest, TurnState
 from mewcode_nb.errors import ModelError, OutputLimitTooLarge
 from mewcode_nb.events import (
@@ -198,6 +198,10 @@ class Agent:
         turn.cut_calls = turn.cut_calls + 1 if verdict.cut_call else 0
         message = self._append(turn, "assistant", completion.content, "assistant")
         self._journal.keep(message, completion=completion)
+        if not (turn.done or turn.open_calls):
+            # A request ends with the user. Said here and kept, not added anew for each request:
+            # what was sent once must stand in the next one as well.
+            self._remark(turn, "paused", PAUSED)
         yield AssistantMessage(completion.content, completion.usage, completion.stop_reason)
         yield from verdict.notices
 
@@ -241,9 +245,12 @@ class Agent:
             self._journal.keep(message, incomplete=True)
         self._close_calls(turn)
         kind = "broken" if turn.fault else "interrupted"
-        words = text_block(reminder(kind, turn.fault or INTERRUPTED))
-        self._journal.keep(self._append(turn, "user", [words], "reminder"))
+        self._remark(turn, kind, turn.fault or INTERRUPTED)
         self._journal.flush_quietly()
+
+    def _remark(self, turn: TurnState, kind: str, text: str) -> None:
+        words = text_block(reminder(kind, text))
+        self._journal.keep(self._append(turn, "user", [words], "reminder"))
 
     def _append(
         self, turn: TurnState, role: Role, content: Sequence[Block], origin: Origin

@@ -13,10 +13,12 @@ from mewcode_nb.events import Notice
 from mewcode_nb.messages import message_text, tool_uses
 from mewcode_nb.model.protocol import Completion
 
-__all__ = ["INTERRUPTED", "MAX_CUT_CALLS", "Verdict", "not_run", "read_stop"]
+__all__ = ["INTERRUPTED", "MAX_CUT_CALLS", "PAUSED", "Verdict", "not_run", "read_stop"]
 
 MAX_CUT_CALLS = 2
 """Automatic tries after the output limit cut a tool call (fault catalogue P-07)."""
+
+PAUSED = "The service paused the answer above. Go on from there."
 
 INTERRUPTED = "The user interrupted the turn here. What was not finished was not done."
 
@@ -48,13 +50,15 @@ def read_stop(completion: Completion, *, tools_off: bool, cut_calls: int) -> Ver
         case "tool_use":
             off = dict.fromkeys(ids, "Tools are off for this turn. Answer in words.")
             unfit = {key: f"Not run: {why}" for key, why in completion.invalid_inputs.items()}
-            return Verdict(not ids, off if tools_off else unfit)
-        case "pause_turn":
-            return Verdict(done=False, refused={})
+            if ids:
+                return Verdict(done=False, refused=off if tools_off else unfit)
         case "max_tokens" if ids:
             return _cut_call(completion, ids, cut_calls)
     reason = f"Not run: the answer stopped with {completion.stop_reason}, not with a tool call."
-    return Verdict(True, dict.fromkeys(ids, reason), _said(completion))
+    refused = dict.fromkeys(ids, reason)
+    if completion.stop_reason == "pause_turn":
+        return Verdict(done=False, refused=refused)
+    return Verdict(True, refused, _said(completion))
 
 
 def not_run(name: str) -> str:

@@ -306,6 +306,8 @@ def test_server_error_leaves_a_conversation_that_goes_on(rig):
 def test_pause_is_continued(rig):
     rig = rig([reply("Wait,", stop_reason="pause_turn"), reply(" done.")])
     assert rig.run("Search").text == " done."
+    assert "paused the answer above" in block_text(_last_user(rig, 2)["content"][-1])
+    rig.assert_sound()
 
 
 def test_closing_the_generator_early_settles_the_turn(rig):

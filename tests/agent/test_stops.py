@@ -30,11 +30,14 @@ def test_answer_in_words_ends_the_turn_quietly():
 
 @pytest.mark.parametrize(
     "stop_reason",
-    ["end_turn", "stop_sequence", "refusal", "model_context_window_exceeded", "something_new"],
+    [
+        *("end_turn", "stop_sequence", "refusal", "model_context_window_exceeded"),
+        *("pause_turn", "something_new"),
+    ],
 )
 def test_p_02_no_call_runs_unless_the_stop_reason_is_tool_use(stop_reason):
     verdict = _read(stop_reason, CALL)
-    assert verdict.done
+    assert verdict.done is (stop_reason != "pause_turn")
     assert set(verdict.refused) == {"t1"}
     assert stop_reason in verdict.refused["t1"]
 
@@ -69,6 +72,12 @@ def test_early_ends_are_said_with_a_remedy(stop_reason, words):
 
 def test_pause_goes_on():
     assert _read("pause_turn", TEXT).done is False
+
+
+def test_answer_that_stops_for_calls_but_has_none_is_said():
+    verdict = _read("tool_use", TEXT)
+    assert verdict.done
+    assert [notice.text for notice in verdict.notices] == ["the answer stopped with 'tool_use'"]
 
 
 def test_tools_off_refuses_every_call():
