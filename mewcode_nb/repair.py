@@ -166,23 +166,32 @@ def _without_trailing_thinking(blocks: list[Block], notes: list[str]) -> list[Bl
 
 @dataclass(slots=True)
 class _Ids:
-    """Which call ids are taken, and what they are called in the run being read."""
+    """Which call ids are used up, and what they are called in the run being read.
 
-    taken: set[str]
+    Only what came before counts: an id that a later message brings must not change an earlier name.
+    """
+
+    seen: set[str] = field(default_factory=set)
+    """As stored."""
     used: set[str] = field(default_factory=set)
+    """As sent."""
     run: dict[str, str] = field(default_factory=dict)
     """From the id as stored to the id as sent, for the calls of the current assistant run."""
 
-    def fresh(self, stored: str) -> str:
+    def name(self, stored: str) -> str:
+        """A name of its own for the call, as near to the stored id as can be."""
         base = _BAD_ID.sub("_", stored) or "call"
         name, number = base, 2
-        while name in self.used or (name != stored and name in self.taken):
+        while name in self.used:
             name, number = f"{base}-{number}", number + 1
+        self.seen.add(stored)
+        self.used.add(name)
+        self.run[stored] = name
         return name
 
 
 def _settle_ids(groups: Sequence[_Group], notes: list[str]) -> None:
-    ids = _Ids({call["id"] for group in groups for call in tool_uses(group.blocks)})
+    ids = _Ids()
     previous = ""
     for index, group in enumerate(groups):
         if not group.blocks:
@@ -203,7 +212,8 @@ def _settle_ids(groups: Sequence[_Group], notes: list[str]) -> None:
 def _answered_after(groups: Sequence[_Group], index: int) -> set[str]:
     answered: set[str] = set()
     user_seen = False
-    for group in groups[index + 1 :]:
+    for place in range(index + 1, len(groups)):
+        group = groups[place]
         if not group.blocks:
             continue
         if group.source.role == "user":
@@ -222,13 +232,10 @@ def _renamed_calls(
             yield block
             continue
         stored = block["id"]
-        if stored in ids.run or (stored in ids.used and stored not in answered):
+        if stored in ids.run or (stored in ids.seen and stored not in answered):
             notes.append(f"left out a repetition of tool call {stored}")
             continue
-        name = ids.fresh(stored)
-        ids.used.add(name)
-        ids.run[stored] = name
-        yield _sound_call(block, name, notes)
+        yield _sound_call(block, ids.name(stored), notes)
 
 
 def _sound_call(block: ToolUseBlock, name: str, notes: list[str]) -> ToolUseBlock:

@@ -263,6 +263,15 @@ def test_id_used_again_with_a_result_of_its_own_is_a_new_call():
     assert repaired.messages[4].content[0]["content"] == "Y"
 
 
+def test_name_a_call_went_by_does_not_change_for_ids_that_come_later():
+    sent = [user(text("a")), assistant(call("t1")), user(result("t1"))]
+    sent += [assistant(call("t1")), user(result("t1"))]
+    later = [*sent, assistant(call("t1-2")), user(result("t1-2"))]
+    before, after = repair(sent).messages, repair(later).messages
+    assert after[: len(before)] == before
+    assert refusals(after) == []
+
+
 def test_id_the_service_would_refuse_is_spelled_anew_in_call_and_result():
     repaired = repair([user(text("a")), assistant(call("a:b c")), user(result("a:b c"))])
     assert repaired.messages[1].content[0]["id"] == "a_b_c"
