@@ -110,7 +110,9 @@ class Accumulator:
         if reason := self.missing():
             raise StreamDamaged(reason)
         invalid: dict[str, str] = {}
-        content = [_finished(self._blocks[index], invalid) for index in sorted(self._blocks)]
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        _part_calls(blocks)
+        content = [_finished(block, invalid) for block in blocks]
         return Completion(
             content=tuple(cast(Sequence[Block], content)),
             stop_reason=self._stop_reason,
@@ -224,6 +226,25 @@ def read_usage(raw: Mapping[str, Json], *, input_includes_cache: bool = False) -
     if input_includes_cache:
         fresh = max(0, fresh - created - read)
     return Usage(fresh, created, read, _count(raw.get("output_tokens")))
+
+
+def _part_calls(blocks: Sequence[_Open]) -> None:
+    """Give calls that share one id, as local servers send them, an id each.
+
+    A result names its call by the id alone: two of one name would run twice and be answered once.
+    """
+    calls = [block.start for block in blocks if block.start["type"] == "tool_use"]
+    taken = {_text(call, "id") for call in calls}
+    if len(taken) == len(calls):
+        return
+    used: set[str] = set()
+    for call in calls:
+        given = name = _text(call, "id")
+        number = 2
+        while name in used or (name != given and name in taken):
+            name, number = f"{given}-{number}", number + 1
+        used.add(name)
+        call["id"] = name
 
 
 def _finished(block: _Open, invalid: dict[str, str]) -> JsonObject:

@@ -187,6 +187,23 @@ def test_p_06_an_input_without_pieces_is_what_the_start_said(raw, given, expecte
     assert done.invalid_inputs == {}
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["call_0", "call_0"], ["call_0", "call_0-2"]),
+        (["a", "a-2", "a", "a"], ["a", "a-2", "a-3", "a-4"]),
+        (["a", "b"], ["a", "b"]),
+    ],
+)
+def test_calls_of_one_answer_that_share_an_id_get_one_each(given, expected):
+    events = []
+    for index, identity in enumerate(given):
+        block = {"type": "tool_use", "id": identity, "name": "shell", "input": {}}
+        events += [opened(index, **block), closed(index)]
+    answer, _ = fold(start(), *events, *end("tool_use"))
+    assert [block["id"] for block in answer.completion().content] == expected
+
+
 def test_lone_surrogates_in_an_input_are_replaced_so_that_it_can_be_stored():
     done = call('{"a": "x\\ud83d", "b": ["\\ud83e\\udd8a", {"c\\udc00": 1}]}')
     assert done.content[0]["input"] == {"a": "x\ufffd", "b": ["🦊", {"c\ufffd": 1}]}
