@@ -24,6 +24,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -88,8 +89,21 @@ def can_await(shell: InteractiveShell) -> bool:
 
 def run_on_own_loop(start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end on a new loop, even while this thread's loop is running."""
-    with _outer_loop_aside(), asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+    with _outer_loop_aside(), asyncio.Runner(loop_factory=_new_loop) as runner:
         return runner.run(start())
+
+
+class _LeavingBehind(ThreadPoolExecutor):
+    """Does not wait for threads that a stopped turn left busy, such as one importing the SDK."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(_LeavingBehind())
+    return loop
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 
 import pytest
 
@@ -96,6 +98,21 @@ def test_own_loop_runs_inside_a_running_loop_and_gives_it_back():
         return loop is asyncio.get_running_loop(), inner is loop, inner.is_closed()
 
     assert asyncio.run(outer()) == (True, False, True)
+
+
+def test_own_loop_does_not_wait_for_a_thread_that_is_still_busy():
+    held = threading.Event()
+
+    async def turn():
+        waiting = asyncio.create_task(asyncio.to_thread(held.wait, 20))
+        await asyncio.wait({waiting}, timeout=0.05)
+
+    begun = time.monotonic()
+    try:
+        run_on_own_loop(turn)
+        assert time.monotonic() - begun < 5
+    finally:
+        held.set()
 
 
 def test_own_loop_gives_the_outer_loop_back_after_an_error():
