@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import random
 import subprocess
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -43,6 +45,29 @@ def test_total_rewrite_of_a_big_file_is_quick():
     before = "".join(f"a{n}\n" for n in range(30_000))
     after = "".join(f"b{n}\n" for n in range(30_000))
     assert changed_lines(unified_diff(before, after, "f")) == (30_000, 30_000)
+
+
+def test_a_change_of_every_second_line_of_a_big_file_is_quick_and_exact():
+    before = "".join(f"{n}\n" for n in range(20_000))
+    after = "".join(f"{n}{'x' * (n % 2)}\n" for n in range(20_000))
+    started = time.process_time()
+    assert changed_lines(unified_diff(before, after, "f")) == (10_000, 10_000)
+    assert time.process_time() - started < 3
+
+
+def test_two_changes_far_apart_give_two_small_hunks():
+    before = "".join(f"{n}\n" for n in range(50_000))
+    after = before.replace("\n5\n", "\nfive\n").replace("\n49990\n", "\n")
+    assert changed_lines(unified_diff(before, after, "f")) == (1, 2)
+
+
+def test_many_lines_of_few_kinds_are_compared_within_the_budget():
+    lines = ["a\n", "b\n"]
+    rolls = random.Random(3)
+    one, two = ("".join(rolls.choices(lines, k=3_000)) for _ in range(2))
+    started = time.process_time()
+    unified_diff(one, two, "f")
+    assert time.process_time() - started < 3
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=25)
