@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from mewcode_nb.errors import ToolError
@@ -18,8 +19,13 @@ from mewcode_nb.tools.roots import resolve
 __all__ = ["python_hints", "shell_hints"]
 
 _MOST_WORDS = 200
+_LOOKED_AT = 20_000
+"""Characters of a text that are looked at: the loop waits for it, and every pattern is bounded."""
 _SHELL = (
-    ("deletes files", re.compile(r"\b(?:rm|rmdir|unlink|shred|truncate)\b|\bfind\b.*-delete\b")),
+    (
+        "deletes files",
+        re.compile(r"\b(?:rm|rmdir|unlink|shred|truncate)\b|\bfind\b.{0,200}?-delete\b"),
+    ),
     ("asks for more rights", re.compile(r"\b(?:sudo|su|doas|pkexec)\b")),
     (
         "uses the network",
@@ -28,14 +34,14 @@ _SHELL = (
     (
         "installs software",
         re.compile(
-            r"\b(?:pip3?|uv|conda|mamba|npm|yarn|apt|apt-get|brew|dnf|yum|cargo) .*\b"
+            r"\b(?:pip3?|uv|conda|mamba|npm|yarn|apt|apt-get|brew|dnf|yum|cargo) .{0,200}?\b"
             r"(?:install|add|i)\b"
         ),
     ),
     (
         "rewrites git history or the work tree",
         re.compile(
-            r"\bgit\b.*\b(?:push|reset|clean|rebase|checkout|restore|stash|filter-branch)\b"
+            r"\bgit\b.{0,200}?\b(?:push|reset|clean|rebase|checkout|restore|stash|filter-branch)\b"
         ),
     ),
     ("runs text as a program", re.compile(r"\b(?:eval|source)\b|\|\s*(?:ba|z|da)?sh\b")),
@@ -54,7 +60,9 @@ _PYTHON = (
     ),
     (
         "starts other programs",
-        re.compile(r"\bsubprocess\b|\bos\.(?:system|popen|exec\w*|spawn\w*|fork)\b|^\s*[!%]", re.M),
+        re.compile(
+            r"\bsubprocess\b|\bos\.(?:system|popen|exec\w*|spawn\w*|fork)\b|^[ \t]*[!%]", re.M
+        ),
     ),
     (
         "uses the network",
@@ -65,7 +73,7 @@ _PYTHON = (
     (
         "writes files",
         re.compile(
-            r"\bopen\s*\([^)]*['\"][wax]b?\+?['\"]|\.(?:write_text|write_bytes|to_\w+)\s*\("
+            r"\bopen\s{0,9}\([^)]{0,200}['\"][wax]b?\+?['\"]|\.(?:write_text|write_bytes|to_\w+)\s*\("
         ),
     ),
     ("runs text as a program", re.compile(r"\b(?:eval|exec|compile|__import__)\s*\(")),
@@ -75,15 +83,23 @@ _PYTHON = (
 
 def shell_hints(command: str, context: ToolContext) -> tuple[str, ...]:
     """What a command seems to do that deserves a second look, and the paths it seems to name."""
-    hints = [hint for hint, pattern in _SHELL if pattern.search(command)]
-    for word in _words(command):
+    hints = _found(command, _SHELL)
+    for word in _words(command[:_LOOKED_AT]):
         hints += _path_hints(word, context)
     return tuple(dict.fromkeys(hints))
 
 
 def python_hints(code: str) -> tuple[str, ...]:
     """What code seems to do that deserves a second look."""
-    return tuple(hint for hint, pattern in _PYTHON if pattern.search(code))
+    return tuple(_found(code, _PYTHON))
+
+
+def _found(text: str, table: Sequence[tuple[str, re.Pattern[str]]]) -> list[str]:
+    head = text[:_LOOKED_AT]
+    hints = [hint for hint, pattern in table if pattern.search(head)]
+    if len(text) > len(head):
+        hints.insert(0, f"long: only its first {_LOOKED_AT:,} characters were checked for risks")
+    return hints
 
 
 def _words(command: str) -> list[str]:
