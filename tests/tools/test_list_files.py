@@ -96,5 +96,19 @@ def test_too_many_alternatives_are_refused():
         matcher("{a,b}" * 20)
 
 
+@pytest.mark.parametrize("pattern", ["*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "{x,*a*a*a*ab}"])
+def test_patterns_that_would_take_for_ever_are_refused(pattern):
+    with pytest.raises(ToolError, match="more than 3 stars"):
+        matcher(pattern)
+
+
+def test_an_ignore_rule_that_would_take_for_ever_is_passed_over(bench):
+    bench.file(".gitignore", "*a*a*a*a*a*a*a*a*b\n*.log\n")
+    bench.file("a" * 200, "")
+    bench.file("x.log", "")
+    assert bench.text(ListFiles(), pattern="a*").split("\n")[0] == "a" * 200
+    assert "x.log" not in bench.text(ListFiles())
+
+
 def test_listing_outside_is_proposed_as_outside(bench):
     assert bench.propose(ListFiles(), path="..").outside_root
