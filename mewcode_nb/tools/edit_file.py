@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import heapq
+import re
 from dataclasses import dataclass
 from itertools import islice
 
@@ -22,8 +24,11 @@ from mewcode_nb.tools.write_file import text_risks
 __all__ = ["EditFile", "EditFileInput"]
 
 _LINES_NAMED = 10
-_LINES_COMPARED = 20_000
+_LINES_LOOKED_AT = 20_000
+_LINES_COMPARED = 200
+_NAMES_COMPARED = 1_000
 _LINE_COMPARED = 200
+_WORD = re.compile(r"\w+")
 
 
 class EditFileInput(ToolInput):
@@ -140,11 +145,13 @@ def _not_found(target: Target, text: str, old: str) -> str:
     lines = text.split("\n")
     wanted = [line.strip() for line in old.strip("\n").split("\n")]
     stripped = [line.strip() for line in lines]
-    for at in range(len(lines) - len(wanted) + 1):
-        if stripped[at : at + len(wanted)] == wanted:
-            return f"{said}; lines {at + 1}-{at + len(wanted)} differ only in white space"
+    whole = "\n".join(["", *stripped, ""])
+    at = whole.find("\n".join(["", *wanted, ""]))
+    if at >= 0:
+        line = whole.count("\n", 0, at) + 1
+        return f"{said}; lines {line}-{line + len(wanted) - 1} differ only in white space"
     first = next((line for line in wanted if line), "")
-    candidates = {line[:_LINE_COMPARED]: at for at, line in _some(stripped)}
+    candidates = {line[:_LINE_COMPARED]: at for at, line in _like(first, stripped)}
     close = difflib.get_close_matches(first[:_LINE_COMPARED], candidates, n=1)
     if not close:
         return f"{said}, nor does anything like its first line; read_file it again"
@@ -153,13 +160,20 @@ def _not_found(target: Target, text: str, old: str) -> str:
     return f"{said}; the nearest to its first line is line {at + 1}: {nearest}"
 
 
-def _some(lines: list[str]) -> list[tuple[int, str]]:
-    return list(islice(((at, line) for at, line in enumerate(lines) if line), _LINES_COMPARED))
+def _like(wanted: str, lines: list[str]) -> list[tuple[int, str]]:
+    """The lines that share most words with the wanted one: the few worth a slow comparison."""
+    words = set(_WORD.findall(wanted[:_LINE_COMPARED]))
+    some = islice(((at, line) for at, line in enumerate(lines) if line), _LINES_LOOKED_AT)
+    return heapq.nlargest(
+        _LINES_COMPARED,
+        some,
+        lambda it: len(words.intersection(_WORD.findall(it[1][:_LINE_COMPARED]))),
+    )
 
 
 def _similar_names(target: Target) -> str:
     try:
-        names = [entry.name for entry in islice(target.path.parent.iterdir(), _LINES_COMPARED)]
+        names = [entry.name for entry in islice(target.path.parent.iterdir(), _NAMES_COMPARED)]
     except OSError:
         return ""
     close = difflib.get_close_matches(target.path.name, names, n=3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -90,6 +91,16 @@ def test_text_that_is_not_there_is_answered_with_what_is(bench, old, advice):
     with pytest.raises(ToolError, match="does not occur") as caught:
         edit(bench, b"import os\ndef f():\n    return 1\n", old, "x")
     assert advice in str(caught.value)
+
+
+def test_text_that_is_not_in_a_big_file_is_answered_quickly(bench):
+    line = "x = compute(alpha, {}) + offset"
+    bench.file("big.py", "".join(line.format(n) + "\n" for n in range(30_000)))
+    bench.run(ReadFile(), path="big.py")
+    started = time.process_time()
+    with pytest.raises(ToolError, match=r"the nearest to its first line is line 778: x = compute"):
+        bench.propose(EditFile(), path="big.py", old=line.format(777) + "!", new="")
+    assert time.process_time() - started < 1.5
 
 
 def test_text_shown_for_undecodable_bytes_cannot_be_matched(bench):
