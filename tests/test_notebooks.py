@@ -8,12 +8,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from mewcode_nb.session.replay import load
+from mewcode_nb.session.load import load
 
 ROOT = Path(__file__).parents[1]
 CLEAN = ("ANTHROPIC", "MEWCODE")
 
-pytestmark = [pytest.mark.kernel, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.timeout(180),
+    pytest.mark.xdist_group("notebooks"),  # executed once, looked at by several tests
+]
 
 
 def _plain(cell):
