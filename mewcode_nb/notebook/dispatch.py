@@ -29,12 +29,12 @@ async def answer(
     name, rest = (*line.split(None, 1), "", "")[:2]
     rest = rest.strip()
     if name in {"", "help", *_HELP} or rest in _HELP:
-        _show(runtime, Page.fixed(line_help()))
+        _show(runtime, Page.fixed(line_help(runtime.words().language)))
         return None
     if name == "ask" and rest:
         return await runtime.turn(rest, TurnOptions(), awaited=awaited)
     if name not in SUBCOMMANDS:
-        _show(runtime, Page.fixed(line_help()))
+        _show(runtime, Page.fixed(line_help(runtime.words().language)))
     _show(runtime, subcommands.run(name, rest, runtime))
     return None
 
@@ -43,10 +43,10 @@ async def _cell(runtime: Runtime, line: str, cell: str, *, awaited: bool) -> Non
     try:
         options = parse_turn_options(line)
     except UsageError:
-        _show(runtime, Page.fixed(cell_help()))
+        _show(runtime, Page.fixed(cell_help(runtime.words().language)))
         raise
     if options.help or not cell.strip():
-        _show(runtime, Page.fixed(cell_help()))
+        _show(runtime, Page.fixed(cell_help(runtime.words().language)))
         return
     result = await runtime.turn(cell.strip("\n"), options, awaited=awaited)
     if options.output:

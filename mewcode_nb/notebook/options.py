@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import UsageError
-from mewcode_nb.notebook.words import OPTION_HELP
+from mewcode_nb.notebook.words import option_help
 
 __all__ = ["TurnOptions", "cell_help", "parse_turn_options"]
 
@@ -37,13 +37,13 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, remedy="see %%mewcode --help")
 
 
-def cell_help() -> str:
+def cell_help(language: str = "en") -> str:
     """Help for the cell magic, at most a screen."""
-    return (
-        "%%mewcode [options]          the lines below are the prompt, word for word\n"
-        + _parser().format_help().partition("\n\n")[2]
-        + "\nThe line magic: %mewcode help"
-    )
+    below, line = "the lines below are the prompt, word for word", "The line magic:"
+    if language == "zh":
+        below, line = "下面各行就是提示，逐字发送", "行魔法："
+    options = _parser(language).format_help().partition("\n\n")[2]
+    return f"%%mewcode [options]          {below}\n{options}\n{line} %mewcode help"
 
 
 def parse_turn_options(line: str) -> TurnOptions:
@@ -60,16 +60,17 @@ def parse_turn_options(line: str) -> TurnOptions:
     return TurnOptions(**vars(known))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(language: str = "en") -> argparse.ArgumentParser:
+    helps = option_help(language)
     parser = _Parser(prog="%%mewcode", add_help=False, allow_abbrev=False)
     add = parser.add_argument
-    add("-m", "--model", metavar="MODEL", help=OPTION_HELP["--model"])
-    add("--mode", type=_mode, metavar="MODE", help=OPTION_HELP["--mode"])
-    add("--new", action="store_true", help=OPTION_HELP["--new"])
-    add("--no-tools", action="store_true", help=OPTION_HELP["--no-tools"])
-    add("--max-steps", type=_positive, metavar="N", help=OPTION_HELP["--max-steps"])
-    add("-o", dest="output", type=_identifier, metavar="NAME", help=OPTION_HELP["-o"])
-    add("-h", "--help", action="store_true", help=OPTION_HELP["--help"])
+    add("-m", "--model", metavar="MODEL", help=helps["--model"])
+    add("--mode", type=_mode, metavar="MODE", help=helps["--mode"])
+    add("--new", action="store_true", help=helps["--new"])
+    add("--no-tools", action="store_true", help=helps["--no-tools"])
+    add("--max-steps", type=_positive, metavar="N", help=helps["--max-steps"])
+    add("-o", dest="output", type=_identifier, metavar="NAME", help=helps["-o"])
+    add("-h", "--help", action="store_true", help=helps["--help"])
     return parser
 
 

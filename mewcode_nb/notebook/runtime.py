@@ -20,6 +20,7 @@ from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult,
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.ticker import interruptible
+from mewcode_nb.widgets.words import Words, choose_language
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -82,6 +83,10 @@ class Runtime:
             environ = {**environ, **secrets}
             chosen = {**chosen, "base_url": server.base_url, "model": server.model}
         return find_project(self.shell, environ, Choices(self.configured(), chosen), known)
+
+    def words(self) -> Words:
+        """Our own words, in the language of the settings."""
+        return Words(choose_language(self.project().settings.language, self.environ))
 
     def choose(self, name: str, value: object) -> None:
         """Choose a setting for this kernel, over every other source.

@@ -17,10 +17,9 @@ from mewcode_nb.notebook.words import FIXED_SETTINGS, SETTING_NAMES, line_help
 
 if TYPE_CHECKING:
     from mewcode_nb.notebook.runtime import Runtime
+    from mewcode_nb.widgets.words import Words
 
 __all__ = ["COMMANDS", "run"]
-
-_OPEN = "mode open: the agent's edits, commands and code run WITHOUT asking you"
 
 
 def run(name: str, rest: str, runtime: Runtime) -> Page:
@@ -35,65 +34,67 @@ def run(name: str, rest: str, runtime: Runtime) -> Page:
 
 
 def _status(rest: str, runtime: Runtime) -> Page:
-    project = runtime.project()
-    conversation, spent = runtime.conversation, runtime.spent
-    if conversation is None:
-        session = "none yet: the first prompt begins one"
-    elif conversation.folder is None:
-        session = f"{conversation.session_id} (in memory only)"
-    else:
-        session = f"{conversation.session_id} in {conversation.folder}"
-    key = project.credentials.origin if project.credentials.found else "not set"
-    if runtime.in_tutorial:
-        key = "none needed: recorded answers, not a model"
-    rows = [
-        ("session", session),
-        ("model", project.settings.model),
-        ("service", project.service),
-        ("key", key),
-        ("mode", project.settings.mode),
-        ("front end", frontend_kind(runtime.shell)),
-        ("notebook", str(project.place.path or "unknown")),
-        ("found by", project.place.source),
-        ("project root", str(project.root)),
-        ("tokens", f"{spent.total_input:,} in, {spent.output_tokens:,} out"),
-        ("SDK", "loaded" if runtime.sdk_loaded() else "not loaded yet"),
-    ]
+    project, words = runtime.project(), runtime.words()
+    key = project.credentials.origin if project.credentials.found else words("no_key")
+    spent = runtime.spent
+    values = {
+        "session": _session(runtime, words),
+        "model": project.settings.model,
+        "service": project.service,
+        "key": words("no_key_needed") if runtime.in_tutorial else key,
+        "mode": project.settings.mode,
+        "front_end": frontend_kind(runtime.shell),
+        "notebook": str(project.place.path or words("unknown")),
+        "found_by": project.place.source,
+        "root": str(project.root),
+        "tokens": words("spent", input=f"{spent.total_input:,}", output=f"{spent.output_tokens:,}"),
+        "sdk": words("sdk_loaded" if runtime.sdk_loaded() else "sdk_not_loaded"),
+    }
+    rows = [(words(f"status_{name}"), value) for name, value in values.items()]
     last = runtime.last
-    return Page.table(rows, after=f"Last answer (turn {last.turn}):\n\n{last.text}" if last else "")
+    after = f"{words('last_answer', turn=last.turn)}\n\n{last.text}" if last else ""
+    return Page.table(rows, after=after)
+
+
+def _session(runtime: Runtime, words: Words) -> str:
+    conversation = runtime.conversation
+    if conversation is None:
+        return words("no_session")
+    if conversation.folder is None:
+        return words("in_memory", session=conversation.session_id)
+    return words("stored_in", session=conversation.session_id, folder=conversation.folder)
 
 
 def _new(rest: str, runtime: Runtime) -> Page:
     _no_words("new", rest)
     runtime.new_session()
-    return Page.fixed("The next prompt begins a new session.")
+    return Page.fixed(runtime.words()("new_next"))
 
 
 def _model(rest: str, runtime: Runtime) -> Page:
     if rest:
         runtime.choose("model", rest)
-    project = runtime.project()
+    project, words = runtime.project(), runtime.words()
     origin = project.loaded.origins["model"]
-    return Page.table([("model", project.settings.model), ("from", str(origin))])
+    return Page.table(
+        [(words("status_model"), project.settings.model), (words("from"), str(origin))]
+    )
 
 
 def _mode(rest: str, runtime: Runtime) -> Page:
     if rest:
         runtime.choose("mode", rest)
-    project = runtime.project()
-    if project.settings.mode == Mode.OPEN:
-        return Page.warning(_OPEN)
-    origin = project.loaded.origins["mode"]
-    meaning = _MEANING[Mode(project.settings.mode)]
-    return Page.table([("mode", project.settings.mode), ("means", meaning), ("from", str(origin))])
-
-
-_MEANING = {
-    Mode.PLAN: "read only: everything else is refused",
-    Mode.ASK: "reads are free, the rest asks",
-    Mode.EDIT: "reads and file edits inside the project are free, the rest asks",
-    Mode.OPEN: "everything is free",
-}
+    project, words = runtime.project(), runtime.words()
+    mode, origin = project.settings.mode, project.loaded.origins["mode"]
+    if mode == Mode.OPEN:
+        return Page.warning(words("open_mode"))
+    return Page.table(
+        [
+            (words("status_mode"), mode),
+            (words("means"), words(f"mode_{mode}")),
+            (words("from"), str(origin)),
+        ]
+    )
 
 
 def _config(rest: str, runtime: Runtime) -> Page:
@@ -109,7 +110,7 @@ def _config(rest: str, runtime: Runtime) -> Page:
     if key:
         kept = [line for line in table.splitlines() if line.split()[0] in {"setting", key}]
         if value.strip() and key in FIXED_SETTINGS and runtime.conversation is not None:
-            kept.append("It holds from the next session on: %mewcode new")
+            kept.append(runtime.words()("holds_next"))
         return Page.fixed("\n".join(kept))
     notices = [f"! {notice.text}" for notice in project.loaded.notices]
     return Page.fixed("\n".join([table, *notices]))
@@ -134,24 +135,18 @@ def _tutorial(rest: str, runtime: Runtime) -> Page:
         raise UsageError(f"tutorial {rest!r}", remedy="use %mewcode tutorial on, or off")
     if rest == "off":
         runtime.stop_tutorial()
-        return Page.fixed("The tutorial is off. The next prompt goes to the configured model.")
+        return Page.fixed(runtime.words()("tutorial_off"))
     project = runtime.project()
     configured = project.credentials.found or project.settings.base_url
     if not rest and configured and not runtime.in_tutorial:
-        return Page.fixed(
-            f"{project.settings.model} at {project.service} is in use.\n"
-            "%mewcode tutorial on switches to recorded answers instead."
-        )
+        model, service = project.settings.model, project.service
+        return Page.fixed(runtime.words()("tutorial_idle", model=model, service=service))
     runtime.start_tutorial()
-    return Page.fixed(
-        "Tutorial: what answers now is NOT a model but a recording on this machine.\n"
-        "It knows the prompts of the first notebook; nothing leaves this computer.\n"
-        "%mewcode tutorial off ends it."
-    )
+    return Page.fixed(runtime.words()("tutorial_on"))
 
 
 def _help(rest: str, runtime: Runtime) -> Page:
-    return Page.fixed(line_help())
+    return Page.fixed(line_help(runtime.words().language))
 
 
 def _ask(rest: str, runtime: Runtime) -> Page:

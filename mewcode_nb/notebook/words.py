@@ -1,12 +1,20 @@
 """The words a user may type: options, modes, subcommands with one line of help, setting names.
 
-Plain literals, so that completion and loading need nothing else; a test holds them against the
-types they mirror (`Mode`, `Settings`).
+The words are the same in every language, the help is not. Plain literals, so that completion and
+loading need nothing else; a test holds them against the types they mirror (`Mode`, `Settings`).
 """
 
 from __future__ import annotations
 
-__all__ = ["FIXED_SETTINGS", "MODES", "OPTION_HELP", "SETTING_NAMES", "SUBCOMMANDS", "line_help"]
+__all__ = [
+    "FIXED_SETTINGS",
+    "MODES",
+    "OPTION_HELP",
+    "SETTING_NAMES",
+    "SUBCOMMANDS",
+    "line_help",
+    "option_help",
+]
 
 MODES = ("plan", "ask", "edit", "open")
 
@@ -44,6 +52,16 @@ OPTION_HELP: dict[str, str] = {
     "-o": "bind the turn's result to this name",
     "--help": "show this help and send nothing",
 }
+_OPTION_HELP_ZH: dict[str, str] = {
+    "-m": "本轮使用的模型",
+    "--model": "本轮使用的模型",
+    "--mode": "本轮的模式：plan、ask、edit 或 open",
+    "--new": "先开始新的会话",
+    "--no-tools": "拒绝本轮的所有工具调用",
+    "--max-steps": "本轮最多发出的请求数",
+    "-o": "把本轮的结果绑定到这个变量名",
+    "--help": "只显示帮助，什么也不发送",
+}
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("TEXT", "one turn with the text of this line; x = %mewcode ask … keeps its result"),
@@ -59,10 +77,36 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 """Name to (arguments, help)."""
 
 
-def line_help() -> str:
+_SUBCOMMAND_HELP_ZH: dict[str, str] = {
+    "ask": "用本行文字进行一轮对话；x = %mewcode ask … 会保留结果",
+    "status": "会话、模型、模式、笔记本、令牌数，并重现上一次的回答",
+    "new": "下一条提示开始新的会话",
+    "model": "查看或选择模型",
+    "mode": "查看或选择哪些操作不必询问",
+    "config": "每项设置及其来源，或为本内核设置一项",
+    "instructions": "正在生效的 MEWCODE.md 文件",
+    "tutorial": "用录制好的回答练习，不需要密钥",
+    "help": "显示本帮助",
+}
+
+
+def option_help(language: str = "en") -> dict[str, str]:
+    """Help by option."""
+    return _OPTION_HELP_ZH if language == "zh" else OPTION_HELP
+
+
+def line_help(language: str = "en") -> str:
     """Help for the line magic."""
+    chinese = language == "zh"
+    helps = {name: text for name, (_, text) in SUBCOMMANDS.items()}
+    helps |= _SUBCOMMAND_HELP_ZH if chinese else {}
     rows = [
-        f"  {f'{name} {arguments}'.strip():<32} {text}"
-        for name, (arguments, text) in SUBCOMMANDS.items()
+        f"  {f'{name} {arguments}'.strip():<32} {helps[name]}"
+        for name, (arguments, _) in SUBCOMMANDS.items()
     ]
-    return "%mewcode SUBCOMMAND\n\n" + "\n".join(rows) + "\n\nA prompt goes into a cell: %%mewcode"
+    last = (
+        "提示请写在以 %%mewcode 开头的单元格里"
+        if chinese
+        else "A prompt goes into a cell: %%mewcode"
+    )
+    return "%mewcode SUBCOMMAND\n\n" + "\n".join(rows) + f"\n\n{last}"

@@ -60,6 +60,26 @@ def test_a_setting_that_waits_for_the_next_session_says_so(loaded, capsys):
     assert "thinking" in loaded.server.requests[-1].body
 
 
+@pytest.mark.parametrize(
+    ("cell", "chinese"),
+    [
+        ("status", "会话"),
+        ("new", "新的会话"),
+        ("mode", "来源"),
+        ("mode open", "不再询问你"),
+        ("model", "模型"),
+        ("tutorial on", "不是模型"),
+        ("help", "单元格"),
+        ("mode --help", "单元格"),
+    ],
+)
+def test_pages_speak_the_language_of_the_settings(loaded, capsys, cell, chinese):
+    loaded.run("%mewcode config language zh")
+    capsys.readouterr()
+    loaded.run(f"%mewcode {cell}")
+    assert chinese in capsys.readouterr().out
+
+
 def test_words_may_be_parted_by_a_tab(loaded):
     assert loaded.run("%mewcode ask\thow are you?").success
     assert loaded.sent() == ["how are you?"]

@@ -6,7 +6,15 @@ from mewcode_nb.agent.approval import Mode
 from mewcode_nb.config import Settings
 from mewcode_nb.notebook import subcommands
 from mewcode_nb.notebook.magics import MewcodeMagics
-from mewcode_nb.notebook.words import MODES, SETTING_NAMES, SUBCOMMANDS, line_help
+from mewcode_nb.notebook.options import cell_help
+from mewcode_nb.notebook.words import (
+    MODES,
+    OPTION_HELP,
+    SETTING_NAMES,
+    SUBCOMMANDS,
+    line_help,
+    option_help,
+)
 
 
 def test_the_words_mirror_the_types():
@@ -22,3 +30,12 @@ def test_every_subcommand_is_implemented_and_in_the_help():
     assert set(subcommands.COMMANDS) == set(SUBCOMMANDS)
     text = line_help()
     assert [name for name in SUBCOMMANDS if f"  {name} " not in text] == []
+
+
+def test_help_is_whole_in_both_languages():
+    assert option_help("zh").keys() == option_help("en").keys() == OPTION_HELP.keys()
+    rows = zip(line_help("en").splitlines(), line_help("zh").splitlines(), strict=True)
+    same = [english for english, chinese in rows if english == chinese]
+    assert same == ["%mewcode SUBCOMMAND", "", ""]
+    assert "逐字" in cell_help("zh")
+    assert "word for word" not in cell_help("zh")

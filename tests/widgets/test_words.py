@@ -33,6 +33,11 @@ BLANKS = [
     "count",
     "answer",
     "covers",
+    "folder",
+    "model",
+    "service",
+    "session",
+    "turn",
 ]
 
 
