@@ -1,3 +1,3 @@
-"""Sessions, append-only JSONL: `records` is the format, `log` writes, `replay` reads."""
+"""Sessions, append-only JSONL: `records` is the format, `log` writes, `load` reads."""
 
 __all__: list[str] = []

@@ -18,37 +18,21 @@ from mewcode_nb.blocks import clean_json
 from mewcode_nb.errors import SessionError, SessionNotFound
 from mewcode_nb.messages import Json, JsonObject
 from mewcode_nb.session.parse import from_json
-from mewcode_nb.session.records import LINE_LIMIT, Record, UnknownRecord
+from mewcode_nb.session.records import (
+    LINE_LIMIT,
+    Damage,
+    PlacedRecord,
+    Record,
+    UnknownRecord,
+)
 
-__all__ = ["Damage", "LogContents", "PlacedRecord", "read_log", "scan_log"]
+__all__ = ["LogContents", "read_log", "scan_log"]
 
 _CHUNK = 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _RECORD_START = re.compile(r'\{\s*"(?:type|role|ts)"\s*:')
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _DEEP_COST = 64 * 1024  # what a failure by nesting counts for: it tells no position
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedRecord:
-    """A record and where it stands: `offset` of its line in bytes, `line` counted from 1."""
-
-    record: Record
-    offset: int
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A line that was not one sound record, why, and how many records were found in it."""
-
-    line: int
-    reason: str
-    recovered: int = 0
-
-    def __str__(self) -> str:
-        saved = f"; {self.recovered} recovered" if self.recovered else ""
-        return f"line {self.line}: {self.reason}{saved}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,14 @@ __all__ = [
     "LINE_LIMIT",
     "Cell",
     "CompactRecord",
+    "Damage",
     "Git",
     "LegacyCompact",
     "MessageRecord",
     "MetaRecord",
     "NamespaceRecord",
     "Parent",
+    "PlacedRecord",
     "ReadRecord",
     "Record",
     "RewindRecord",
@@ -257,6 +259,28 @@ _TYPES: Mapping[type, str] = {
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Valid inside JSON, but line ends to readers that follow Unicode instead of the newline alone.
 _OTHER_LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRecord:
+    """A record and where it stands: `offset` of its line in bytes, `line` counted from 1."""
+
+    record: Record
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that was not one sound record, why, and how many records were found in it."""
+
+    line: int
+    reason: str
+    recovered: int = 0
+
+    def __str__(self) -> str:
+        saved = f"; {self.recovered} recovered" if self.recovered else ""
+        return f"line {self.line}: {self.reason}{saved}"
 
 
 def to_json(record: Record) -> JsonObject:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import cast
 
 from mewcode_nb.blocks import THINKING
@@ -23,14 +22,14 @@ from mewcode_nb.messages import (
     text_block,
 )
 from mewcode_nb.session.legacy import rewritten_history
-from mewcode_nb.session.log import LOG_NAME
-from mewcode_nb.session.reader import Damage, PlacedRecord, read_log
 from mewcode_nb.session.records import (
     CompactRecord,
+    Damage,
     LegacyCompact,
     MessageRecord,
     MetaRecord,
     NamespaceRecord,
+    PlacedRecord,
     ReadRecord,
     RewindRecord,
     SessionRecord,
@@ -39,7 +38,7 @@ from mewcode_nb.session.records import (
     Variable,
 )
 
-__all__ = ["SessionState", "fold", "load", "summary_message"]
+__all__ = ["SessionState", "fold", "summary_message"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +80,6 @@ class SessionState:
         """The model of the last answer, else the one the session began with."""
         used = (record.model for record in reversed(self.records) if record.model)
         return next(used, self.header.model if self.header else "")
-
-
-def load(folder: Path) -> SessionState:
-    """The state of the session in `folder`; raises SessionNotFound or SessionError."""
-    contents = read_log(folder / LOG_NAME)
-    return fold(contents.records, contents.damage)
 
 
 def fold(records: Iterable[PlacedRecord], damage: Sequence[Damage] = ()) -> SessionState:
@@ -198,8 +191,9 @@ class _Fold:
                 return
 
     def _compact(self, record: CompactRecord, placed: PlacedRecord) -> None:
-        kept = {message.id: message for message in self.live if message.id in set(record.keep)}
-        if len(kept) < len(set(record.keep)):
+        keep = set(record.keep)
+        kept = {message.id: message for message in self.live if message.id in keep}
+        if len(kept) < len(keep):
             self._report(placed, "a compaction keeps messages that are not there")
         self.frames.append(_Frame(record, self.live))
         self.offsets[record.id] = placed.offset

@@ -21,9 +21,9 @@ from mewcode_nb.agent.turn import TurnRequest
 from mewcode_nb.model.client import AnthropicModel
 from mewcode_nb.model.options import ModelOptions
 from mewcode_nb.redact import Redactor
+from mewcode_nb.session.load import load
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import SessionRecord
-from mewcode_nb.session.replay import load
 from mewcode_nb.tools.base import CodeRun, FileReads, ToolContext
 from mewcode_nb.tools.catalog import default_tools, specs
 

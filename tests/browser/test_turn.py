@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mewcode_nb.session.replay import load
+from mewcode_nb.session.load import load
 from mewcode_nb.testing import reply, tool_use
 
 ADD = tool_use("run_python", code="value += 1\nprint('value is now', value)")

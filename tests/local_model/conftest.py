@@ -27,9 +27,9 @@ from mewcode_nb.messages import Message, text_block, tool_result
 from mewcode_nb.model.client import AnthropicModel
 from mewcode_nb.model.options import ModelOptions
 from mewcode_nb.redact import Redactor
+from mewcode_nb.session.load import load
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import SessionRecord
-from mewcode_nb.session.replay import load
 from mewcode_nb.tools.base import CodeRun, FileReads, ToolContext
 from mewcode_nb.tools.catalog import specs
 from mewcode_nb.tools.run_python import RunPython

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mewcode_nb.session.replay import load
+from mewcode_nb.session.load import load
 
 U1 = {"role": "user", "content": "list the files", "ts": 1, "model": "go-model"}
 A1 = {

@@ -17,10 +17,10 @@ import pytest
 
 from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
 from mewcode_nb.session.files import RealFiles
+from mewcode_nb.session.load import load
 from mewcode_nb.session.log import SessionLog
-from mewcode_nb.session.reader import Damage, read_log
-from mewcode_nb.session.records import MessageRecord, MetaRecord, SessionRecord
-from mewcode_nb.session.replay import load
+from mewcode_nb.session.reader import read_log
+from mewcode_nb.session.records import Damage, MessageRecord, MetaRecord, SessionRecord
 
 LONG = bool(os.environ.get("MEWCODE_LONG"))
 

@@ -8,8 +8,15 @@ import tracemalloc
 import pytest
 
 from mewcode_nb.errors import SessionError, SessionNotFound
-from mewcode_nb.session.reader import Damage, PlacedRecord, read_log, scan_log
-from mewcode_nb.session.records import LINE_LIMIT, MessageRecord, UnknownRecord, to_line
+from mewcode_nb.session.reader import read_log, scan_log
+from mewcode_nb.session.records import (
+    LINE_LIMIT,
+    Damage,
+    MessageRecord,
+    PlacedRecord,
+    UnknownRecord,
+    to_line,
+)
 
 STAMP = b'{"role":"user","content":"%d"}\n'
 

@@ -7,12 +7,13 @@ import pytest
 from mewcode_nb.events import Usage
 from mewcode_nb.messages import Message
 from mewcode_nb.repair import repair
-from mewcode_nb.session.reader import PlacedRecord
+from mewcode_nb.session.load import load
 from mewcode_nb.session.records import (
     CompactRecord,
     MessageRecord,
     MetaRecord,
     NamespaceRecord,
+    PlacedRecord,
     ReadRecord,
     RewindRecord,
     Section,
@@ -22,7 +23,7 @@ from mewcode_nb.session.records import (
     UnknownRecord,
     Variable,
 )
-from mewcode_nb.session.replay import fold, load
+from mewcode_nb.session.replay import fold
 
 
 def state_of(*records):
