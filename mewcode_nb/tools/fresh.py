@@ -28,7 +28,8 @@ from mewcode_nb.tools.textfile import TextFile, binary_kind, decode
 
 __all__ = ["Snapshot", "demand_fresh", "load", "note_of", "store", "text_of"]
 
-_LARGEST = 64 * 1024 * 1024
+_LARGEST = 8 * 1024 * 1024
+"""Bytes of a file that can be changed here: it is read, hashed and compared while the loop waits."""
 
 
 @dataclass(frozen=True, slots=True)
