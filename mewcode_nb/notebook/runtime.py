@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from mewcode_nb.tutorial import TutorialServer
 
 __all__ = ["Runtime"]
+
+_IN_A_CELL = "run it in a cell"
 
 
 class Runtime:
@@ -66,10 +69,12 @@ class Runtime:
 
     def require_idle(self, what: str) -> None:
         """Raise `UsageError` where `what` may not be done: only a user's cell may do it."""
+        if threading.current_thread() is not threading.main_thread():
+            raise UsageError(f"{what} is not possible off the main thread", remedy=_IN_A_CELL)
         if self.busy:
             raise UsageError(
                 f"{what} is not possible from a running turn, nor from what its code left behind",
-                remedy="run it in a cell",
+                remedy=_IN_A_CELL,
             )
 
     def project(self) -> Project:
