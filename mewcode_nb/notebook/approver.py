@@ -23,6 +23,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from mewcode_nb.config import Settings
 from mewcode_nb.events import Decision, Effect, Proposal
+from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.render import DisplayPublisher
 from mewcode_nb.widgets.html import visible
 from mewcode_nb.widgets.words import Words, choose_language
@@ -70,16 +71,15 @@ def choose_route(where: Surroundings, setting: str) -> Route:
 
 def surroundings(shell: Any) -> Surroundings:  # noqa: ANN401 - IPython has no types
     """Look at the shell and at the request it is running."""
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    kind = frontend_kind(shell)
+    if kind == "terminal":
         stdin = sys.stdin
         return Surroundings(kernel=False, can_type=stdin is not None and stdin.isatty())
     from ipykernel._version import version_info
 
-    content = (kernel.get_parent() or {}).get("content", {})
     widgets = all(importlib.util.find_spec(name) for name in ("ipywidgets", "anywidget"))
     numbers = tuple(part for part in version_info[:2] if isinstance(part, int))
-    return Surroundings(True, bool(content.get("allow_stdin", False)), numbers, widgets)
+    return Surroundings(True, kind == "interactive", numbers, widgets)
 
 
 class Grants:
