@@ -60,7 +60,7 @@ class PlainRenderer:
             case ToolStarted():
                 self._line(f"{event.title} · {self._words('running')}")
             case ApprovalGiven(proposal, decision) if not decision.allow:
-                denied = self._words("denied", by=decision.by)
+                denied = self._words("denied", by=self._words.giver(decision.by))
                 self._line(
                     " · ".join(part for part in (proposal.title, denied, decision.reason) if part)
                 )

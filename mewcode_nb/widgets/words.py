@@ -200,6 +200,10 @@ class Words:
         """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
         return self._table[key].format(**values)
 
+    def giver(self, by: str) -> str:
+        """Who decided (`Decision.by`): you, an earlier answer, the policy; a mode as it is."""
+        return self._table.get(f"by_{by}", by)
+
     def names(self) -> frozenset[str]:
         """Every key there is."""
         return frozenset(self._table)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from mewcode_nb.events import (
     ApprovalGiven,
     AssistantMessage,
@@ -47,6 +49,15 @@ def test_text_is_written_as_it_comes_and_tools_take_a_line_each():
         "    a.py\n    b.py\n[cut — read the file]\nDone.\n"
         "[sonnet · ask · 10 in (0% cached), 5 out · 1 step · 1 tool call · 1.0 s]\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("user", "已拒绝（你）"), ("mode plan", "已拒绝（mode plan）")]
+)
+def test_a_denial_says_in_the_users_language_who_gave_it(by, words):
+    proposal = Proposal("t", "shell", Effect.EXECUTE, "run ls")
+    text = "".join(written(ApprovalGiven(proposal, Decision(False, by)), language="zh"))
+    assert text == f"[run ls · {words}]\n"
 
 
 def test_l_05_no_escape_sequence_reaches_the_terminal():
