@@ -39,6 +39,7 @@ from mewcode_nb.notebook.project import Project
 from mewcode_nb.paths import protected_reason, real_path, sessions_folder, write_gitignore
 from mewcode_nb.prompt import CacheTtl, system_blocks
 from mewcode_nb.redact import Redactor, child_environment, secret_values
+from mewcode_nb.session.git import read_git
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import SessionRecord
 from mewcode_nb.tools.base import FileReads, ToolContext
@@ -254,6 +255,7 @@ def _create_log(project: Project) -> tuple[SessionLog | None, tuple[Notice, ...]
         notebook=str(project.place.path or ""),
         project=str(project.root),
         model=project.settings.model,
+        git=read_git(project.root),
     )
     try:
         log = SessionLog.create(sessions, header, clock=time.time, random=random.Random())  # noqa: S311 - a name, no secret
