@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -36,6 +38,8 @@ _WHOLE = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _HEAD = 65_536
 _LARGEST_IMAGE = 64 * 1024 * 1024
+_LARGEST = 4 * 1024 * 1024 * 1024
+"""Bytes of a file that is read at all: its hash takes all of it, some 10 s for this much."""
 
 
 class ReadFileInput(ToolInput):
@@ -60,6 +64,21 @@ class _Range:
     """The last line given was too long to give whole."""
     file: TextFile
     ends: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """A file piece by piece, no longer than it was said to be and than somebody waits for it."""
+
+    file: BinaryIO
+    left: threading.Event
+
+    def __iter__(self) -> Iterator[bytes]:
+        most = max(os.fstat(self.file.fileno()).st_size, _WHOLE)
+        # Files of /proc say that they have no bytes, and some of them never end.
+        while most > 0 and not self.left.is_set() and (chunk := self.file.read(min(_CHUNK, most))):
+            most -= len(chunk)
+            yield chunk
 
 
 class ReadFile:
@@ -93,10 +112,14 @@ class ReadFile:
 
     async def run(self, args: ReadFileInput, context: ToolContext) -> ToolResult:
         """The lines asked for, or the image."""
-        return await asyncio.to_thread(_read, args, context)
+        left = threading.Event()
+        try:
+            return await asyncio.to_thread(_read, args, context, left)
+        finally:
+            left.set()  # nobody waits any more: the thread must not read on
 
 
-def _read(args: ReadFileInput, context: ToolContext) -> ToolResult:
+def _read(args: ReadFileInput, context: ToolContext, left: threading.Event) -> ToolResult:
     target = target_of(args.path, context, judged=True)
     try:
         fd = open_regular(target.path)
@@ -115,7 +138,12 @@ def _read(args: ReadFileInput, context: ToolContext) -> ToolResult:
                 f"{target.shown} is {kind} of {state.st_size:,} bytes, not text; "
                 "look into it with run_python or shell"
             )
-        return _text(target, stream, args, context)
+        if state.st_size > _LARGEST:
+            raise ToolError(
+                f"{target.shown} has {state.st_size:,} bytes, too many to read here (at most "
+                f"{_LARGEST:,}); take a part of it with shell (head, sed -n) or run_python"
+            )
+        return _text(target, _Chunks(stream, left), args, context)
 
 
 def _image(target: Target, stream: BinaryIO, state: os.stat_result, media: str) -> ToolResult:
@@ -135,15 +163,13 @@ def _image(target: Target, stream: BinaryIO, state: os.stat_result, media: str) 
     return ToolResult([note, block], f"{media}, {len(raw):,} bytes", reads=(read,))
 
 
-def _text(
-    target: Target, stream: BinaryIO, args: ReadFileInput, context: ToolContext
-) -> ToolResult:
+def _text(target: Target, stream: _Chunks, args: ReadFileInput, context: ToolContext) -> ToolResult:
     first = args.offset or 1
     lines = min(args.limit or context.limits.read_lines, context.limits.result_bytes)
     room = context.limits.result_bytes - 1_000
-    state = os.fstat(stream.fileno())
+    state = os.fstat(stream.file.fileno())
     if state.st_size <= _WHOLE:
-        raw = stream.read()
+        raw = b"".join(stream)
         sha256 = hashlib.sha256(raw).hexdigest()
         part = _whole_range(raw, first, lines, room)
     else:
@@ -183,16 +209,16 @@ def _fitting(lines: list[str], first: int, room: int, total: int) -> tuple[str, 
     return "\n".join(kept) + ("\n" if more else ""), last, False
 
 
-def _streamed_range(stream: BinaryIO, first: int, count: int, room: int) -> tuple[_Range, str]:
+def _streamed_range(stream: _Chunks, first: int, count: int, room: int) -> tuple[_Range, str]:
     digest = hashlib.sha256()
-    number, kept, bom = 1, bytearray(), stream.read(4)
+    number, kept, bom = 1, bytearray(), stream.file.read(4)
     if bom[:2] in {b"\xff\xfe", b"\xfe\xff"} or bom == b"\x00\x00\xfe\xff":
         raise ToolError(
             "a UTF-16 or UTF-32 file over 8 MB cannot be read in ranges; use run_python"
         )
-    stream.seek(0)
+    stream.file.seek(0)
     ended = True
-    while chunk := stream.read(_CHUNK):
+    for chunk in stream:
         digest.update(chunk)
         breaks = chunk.count(b"\n")
         if number + breaks >= first and number < first + count and len(kept) <= room:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import threading
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
 from mewcode_nb.errors import ToolError
 from mewcode_nb.events import Effect
 from mewcode_nb.tools.base import ToolLimits
-from mewcode_nb.tools.read_file import ReadFile
+from mewcode_nb.tools.read_file import ReadFile, _Chunks
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -182,3 +185,26 @@ def test_s_18_a_file_name_that_is_not_utf8_makes_no_lone_surrogate(bench):
     except OSError:
         pytest.skip("this file system takes only UTF-8 names")
     bench.text(ReadFile(), path=name).encode("utf-8")
+
+
+def test_a_file_too_big_to_hash_is_refused_with_advice(bench):
+    path = bench.file("big.log", "first line\n" * 7_000)
+    os.truncate(path, 5 * 1024**3)
+    with pytest.raises(ToolError, match=r"5,368,709,120 bytes, too many to read here"):
+        bench.run(ReadFile(), path="big.log")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
+def test_a_file_that_says_it_has_no_bytes_is_read(bench):
+    assert "[stack]" in bench.text(ReadFile(), path="/proc/self/maps")
+
+
+def test_reading_ends_when_nobody_waits_for_it_any_more(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"x" * 3_000_000)
+    left = threading.Event()
+    with path.open("rb") as stream:
+        chunks = iter(_Chunks(stream, left))
+        assert len(next(chunks)) == 1_048_576
+        left.set()
+        assert list(chunks) == []
