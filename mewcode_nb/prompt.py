@@ -17,6 +17,7 @@ __all__ = [
     "CacheTtl",
     "Section",
     "as_data",
+    "as_written",
     "cache_mark",
     "mark_messages",
     "reminder",
@@ -26,6 +27,7 @@ __all__ = [
 CacheTtl = Literal["5m", "1h"]
 
 _OWN_ELEMENT = re.compile(r"<(?=/?mewcode-)", re.IGNORECASE)
+_ESCAPED_ELEMENT = re.compile(r"&lt;(?=/?mewcode-)", re.IGNORECASE)
 _MARKABLE = frozenset({"text", "image", "tool_use", "tool_result", "document"})
 
 
@@ -82,6 +84,11 @@ def reminder(kind: str, text: str) -> str:
 def as_data(text: str) -> str:
     """The text with our own element names escaped, so that no file or output can pose as us."""
     return _OWN_ELEMENT.sub("&lt;", text)
+
+
+def as_written(text: str) -> str:
+    """What `as_data` was given, where it changed something: the way back for quoted text."""
+    return _ESCAPED_ELEMENT.sub("<", text)
 
 
 def _marked(message: JsonObject, ttl: CacheTtl) -> JsonObject:

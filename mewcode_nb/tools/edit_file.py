@@ -13,6 +13,7 @@ from pydantic import Field
 from mewcode_nb.errors import ToolError
 from mewcode_nb.events import Effect, Proposal
 from mewcode_nb.messages import clean_text
+from mewcode_nb.prompt import as_written
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import counted, one_line
 from mewcode_nb.tools.fresh import Snapshot, demand_fresh, load, store, text_of
@@ -109,6 +110,10 @@ def _plan(target: Target, args: EditFileInput, context: ToolContext) -> _Plan:
         raise ToolError("old and new are the same text; there is nothing to change")
     text = normal(file.text)
     starts = _occurrences(text, old)
+    if not starts and as_written(old) != old:
+        # The model was shown our own element names escaped, and quotes them so.
+        old, new = as_written(old), as_written(new)
+        starts = _occurrences(text, old)
     if not starts:
         if file.escaped and "\ufffd" in old:
             raise ToolError(

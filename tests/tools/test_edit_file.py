@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mewcode_nb.errors import ToolError
+from mewcode_nb.prompt import as_data
 from mewcode_nb.tools.edit_file import EditFile
 from mewcode_nb.tools.read_file import ReadFile
 
@@ -106,6 +107,18 @@ def test_text_that_is_not_in_a_big_file_is_answered_quickly(bench):
 def test_text_shown_for_undecodable_bytes_cannot_be_matched(bench):
     with pytest.raises(ToolError, match="choose text without it"):
         edit(bench, b"caf\xe9 1\n", "caf\ufffd 1", "cafe 1")
+
+
+def test_our_own_element_names_are_matched_as_the_model_was_shown_them(bench):
+    raw = b"<mewcode-reminder>a</mewcode-reminder>\n"
+    shown = as_data(raw.decode())
+    assert "<" not in shown
+    assert edit(bench, raw, shown, shown.replace("a&", "b&")) == raw.replace(b"a<", b"b<")
+
+
+def test_escaped_element_names_that_stand_in_the_file_are_left_alone(bench):
+    raw = b"&lt;mewcode-x> a\n<mewcode-x> a\n"
+    assert edit(bench, raw, "&lt;mewcode-x> a", "b") == b"b\n<mewcode-x> a\n"
 
 
 def test_replacing_by_the_same_text_is_refused(bench):
