@@ -70,8 +70,8 @@ class ToolLimits:
 
     result_bytes: int = 50_000
     """A result longer than this is cut for the model, head and tail kept."""
-    spill_bytes: int = 16 * 1024 * 1024
-    """The most that is kept of one command's output."""
+    capture_bytes: int = 1024 * 1024
+    """The most that is kept of one command's output while it runs; far more than a result shows."""
     read_lines: int = 2_000
     """Lines of a file given at once when no range is asked for."""
     shell_seconds: float = 120.0
@@ -142,8 +142,6 @@ class ToolResult:
     """Mime bundles approved code made, for the user."""
     namespace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`created`, `changed`, `removed`: names in the user's namespace."""
-    full: str = ""
-    """The whole output (up to `spill_bytes`) where `content` was cut; empty where it was not."""
 
 
 In_contra = TypeVar("In_contra", bound=ToolInput, contravariant=True)

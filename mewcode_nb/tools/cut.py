@@ -22,11 +22,11 @@ _ESCAPES = re.compile(
 )
 
 
-def cut(text: str, limit: int, *, tail: bool = False) -> str:
+def cut(text: str, limit: int, *, tail: bool = False, unseen: int = 0) -> str:
     """The text if it takes at most `limit` bytes of UTF-8, else its head (and tail) and a note.
 
     The note counts, so that what was cut once is not cut or stored aside again; `limit` is at
-    least 100.
+    least 100. `unseen` are bytes that were left out of the middle before: the note counts them in.
     """
     if len(text) * 4 <= limit:
         return text
@@ -40,7 +40,7 @@ def cut(text: str, limit: int, *, tail: bool = False) -> str:
     front = int(limit * _HEAD_SHARE)
     head = raw[:front].decode("utf-8", "ignore")
     end = raw[len(raw) - (limit - front) :].decode("utf-8", "ignore")
-    return f"{head}\n{_gap(len(raw) - limit, len(raw))}\n{end}"
+    return f"{head}\n{_gap(len(raw) - limit + unseen, len(raw) + unseen)}\n{end}"
 
 
 def one_line(text: str, limit: int = 80) -> str:
@@ -83,10 +83,15 @@ class HeadTail:
         if len(self._tail) > 2 * self._back:
             del self._tail[: len(self._tail) - self._back]
 
+    @property
+    def dropped(self) -> int:
+        """Bytes seen and not kept."""
+        return self.total - len(self._head) - min(len(self._tail), self._back)
+
     def text(self) -> str:
         """What was kept, decoded, with a note in the place of what was not."""
         tail = self._tail[max(0, len(self._tail) - self._back) :]
-        dropped = self.total - len(self._head) - len(tail)
+        dropped = self.dropped
         if not dropped:
             return (bytes(self._head) + bytes(tail)).decode("utf-8", "replace")
         head = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._head))

@@ -29,7 +29,7 @@ from mewcode_nb.tools.textfile import TextFile, binary_kind, decode
 __all__ = ["Snapshot", "demand_fresh", "load", "note_of", "store", "text_of"]
 
 _LARGEST = 8 * 1024 * 1024
-"""Bytes of a file that can be changed here: it is read, hashed and compared while the loop waits."""
+"""Bytes of a file that can be changed here: the loop waits while it is read and compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ class Finished:
     output: str
     total: int
     """Bytes of output, kept or not."""
+    dropped: int
+    """Bytes of output that were not kept."""
     timed_out: bool
     survivors: tuple[str, ...]
     """Processes the command left running, as `pid name`; complete on Linux only."""
@@ -73,6 +75,7 @@ async def run_group(
         process.returncode,
         sink.text(),
         sink.total,
+        sink.dropped,
         timed_out,
         tuple(_survivors(process.pid, mark, booted)),
         time.monotonic() - started,

@@ -63,11 +63,11 @@ class RunPython:
         """Run it in the user's namespace and tell what came of it."""
         seconds = args.timeout or context.limits.python_seconds
         done = await context.namespace.run(
-            args.code, seconds=seconds, capture=context.limits.spill_bytes
+            args.code, seconds=seconds, capture=context.limits.capture_bytes
         )
         images, notes = _images(done)
         full = "\n".join([*_parts(done, seconds), *notes]) or "[no output]"
-        text = cut(full, context.limits.result_bytes, tail=True)
+        text = cut(full, context.limits.result_bytes, tail=True, unseen=done.dropped)
         content: Json = [{"type": "text", "text": text}, *images] if images else text
         return ToolResult(
             content,
@@ -79,7 +79,6 @@ class RunPython:
                 "changed": done.changed,
                 "removed": done.removed,
             },
-            full="" if text == full else full,
         )
 
 

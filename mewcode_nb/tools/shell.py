@@ -67,7 +67,7 @@ class Shell:
             cwd=context.cwd,
             environment=context.environment,
             seconds=args.timeout or context.limits.shell_seconds,
-            keep=context.limits.spill_bytes,
+            keep=context.limits.capture_bytes,
         )
         return _result(finished, context)
 
@@ -85,13 +85,12 @@ def _shell(context: ToolContext) -> tuple[str, ...]:
 def _result(finished: Finished, context: ToolContext) -> ToolResult:
     output = without_escapes(finished.output)
     full = f"{output.rstrip()}\n{_ending(finished)}".lstrip("\n")
-    content = cut(full, context.limits.result_bytes, tail=True)
+    content = cut(full, context.limits.result_bytes, tail=True, unseen=finished.dropped)
     code = "timed out" if finished.timed_out else f"exit {finished.code}"
     return ToolResult(
         content,
         f"{code} after {finished.seconds:.1f} s, {finished.total:,} bytes of output",
         is_error=finished.timed_out or finished.code != 0,
-        full="" if content == full else full,
     )
 
 
