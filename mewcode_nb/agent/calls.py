@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -103,7 +104,8 @@ class CallRunner:
         except ToolError as error:
             attempt.result = _failed(str(error))
         except Exception as error:  # noqa: BLE001 (the tool boundary: see the module's docstring)
-            _log.exception("tool %s failed", call["name"])
+            trace = self._redactor.mask("".join(traceback.format_exception(error)))
+            _log.error("tool %s failed\n%s", call["name"], trace)
             words = f"{call['name']} failed inside: {type(error).__name__}: {error}"
             attempt.result = _failed(words)
         for read in attempt.result.reads:

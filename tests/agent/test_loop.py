@@ -303,6 +303,19 @@ def test_server_error_leaves_a_conversation_that_goes_on(rig):
     rig.assert_sound()
 
 
+def test_t_17_a_tool_that_fails_logs_its_traceback_without_secrets(rig, caplog):
+    class Leaking(ReadFile):
+        async def run(self, args, context):
+            raise RuntimeError("refused: hunter2-hunter2")
+
+    script = [reply(tool_use("read_file", path="x")), reply("Well.")]
+    rig = rig(script, tools=(Leaking(),), secrets=("hunter2-hunter2",))
+    rig.run("Read")
+    assert "RuntimeError: refused: [masked]" in caplog.text
+    assert "hunter2" not in caplog.text
+    assert "hunter2" not in json.dumps(_last_user(rig, 2))
+
+
 def test_pause_is_continued(rig):
     rig = rig([reply("Wait,", stop_reason="pause_turn"), reply(" done.")])
     assert rig.run("Search").text == " done."
