@@ -97,7 +97,8 @@ class Decision:
     """`user`, `session`, `mode ask`, `policy headless`, ...: shown to the user and the model."""
     reason: str = ""
     remember: bool = False
-    """Allow this tool's calls for the rest of the session."""
+    """Answer the same for the rest of the session, as far as the one who asks can tell what is the
+    same: a tool's edits inside the project, or exactly this code; never what is protected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from mewcode_nb.paths import real_path
 
 __all__ = ["LoadedSettings", "Origin", "Sources", "load_settings", "settings_sources"]
 
-SourceName = Literal["default", "user file", "project file", "ipython", "environment", "magic"]
+SourceName = Literal[
+    "default", "user file", "project file", "ipython", "environment", "this kernel"
+]
 
 _API_VARIABLES = {"ANTHROPIC_BASE_URL": "base_url", "ANTHROPIC_MODEL": "model"}
 """The SDK's and the ecosystem's own names; the product's own outrank them."""
@@ -162,7 +164,7 @@ class _Merge:
             if rule is None:
                 raise ConfigError(f"no setting is named {_shown(key)}", remedy=_known_keys(key))
             try:
-                self._set(key, read_value(rule, raw, words=True), Origin("magic"))
+                self._set(key, read_value(rule, raw, words=True), Origin("this kernel"))
             except ValueError as error:
                 message = f"{key} cannot be {_shown_value(key, raw)}"
                 raise ConfigError(message, remedy=f"allowed: {error}") from None

@@ -69,7 +69,7 @@ def test_later_sources_win_and_each_value_knows_its_origin(load: Load, tmp_path:
         model="m5", language="zh", cache_ttl="1h", max_wait=5.0, thinking="adaptive", preload=False
     )
     assert isinstance(loaded.settings.max_wait, float)
-    assert loaded.origins["model"] == Origin("magic")
+    assert loaded.origins["model"] == Origin("this kernel")
     assert loaded.origins["preload"] == Origin("environment", "MEWCODE_PRELOAD")
     assert loaded.origins["thinking"] == Origin("ipython", "MewcodeMagics.thinking")
     assert loaded.origins["language"] == Origin(
