@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mewcode_nb.events import Effect, Proposal
+from mewcode_nb.prompt import as_data, as_written
 from mewcode_nb.redact import MASK
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
 from mewcode_nb.tools.cut import one_line
@@ -81,13 +82,15 @@ def text_risks(target: Target, old: str | None, new: str) -> tuple[str, ...]:
     """Reasons to look twice at a change of text.
 
     A front end may hold a notebook open and write it back; and the model, to which secrets are
-    shown masked, may put the mask in their place.
+    shown masked and our own element names escaped, may write them as it saw them.
     """
     risks = []
     if target.path.suffix == ".ipynb":
         risks.append("a notebook file: an open front end may undo this or lose its own changes")
     if new.count(MASK) > (old or "").count(MASK):
         risks.append(f"puts {MASK} into the file: a secret there may be lost")
+    if as_data(old or "") != (old or "") and as_written(new) != new:
+        risks.append("puts &lt;mewcode- into the file, which may stand for <mewcode- there")
     return tuple(risks)
 
 

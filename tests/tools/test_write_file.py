@@ -191,3 +191,18 @@ def test_t_17_writing_the_mask_of_a_secret_warns(bench, content, risks):
     bench.file(".env", "KEY=abc\n")
     bench.run(ReadFile(), path=".env")
     assert bench.propose(WriteFile(), path=".env", content=content).risks == risks
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warned"),
+    [
+        ("<mewcode-x>", "&lt;mewcode-x> more", True),
+        ("<mewcode-x>", "<mewcode-x> more", False),
+        ("&lt;mewcode-x>", "&lt;mewcode-x> more", False),
+    ],
+)
+def test_writing_our_element_names_as_the_model_saw_them_warns(bench, old, new, warned):
+    bench.file("a.txt", old)
+    bench.run(ReadFile(), path="a.txt")
+    risks = bench.propose(WriteFile(), path="a.txt", content=new).risks
+    assert any("&lt;mewcode-" in risk for risk in risks) is warned
