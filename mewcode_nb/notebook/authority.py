@@ -1,7 +1,7 @@
 """Who may change modes and settings: only a cell that the user ran.
 
 Code that the agent runs is told apart by a mark in its context, which tasks and callbacks inherit,
-and by its thread: cells run on the main one, and what a run leaves behind on another has no say.
+and by its thread: all cells run on one, and what a run leaves behind on another has no say.
 Where it reaches for the sources instead (environment variables, IPython's configuration), they are
 put back after the run. This keeps approved code from loosening the rules by accident or in passing.
 It is no sandbox: such code has the user's rights, so the boundary stays the approval.
@@ -32,9 +32,9 @@ _HOMES = frozenset({"HOME", "USERPROFILE"})
 """Variables that settings and credentials, or the user's file of them, are found by."""
 
 
-def from_a_users_cell() -> bool:
-    """Whether the caller can be a cell: on the main thread, outside what the agent's code began."""
-    return threading.current_thread() is threading.main_thread() and not AGENT_CODE.get()
+def from_a_users_cell(cells: threading.Thread) -> bool:
+    """Whether the caller can be a cell: on the thread of `cells`, and not begun by agent code."""
+    return threading.current_thread() is cells and not AGENT_CODE.get()
 
 
 @contextmanager

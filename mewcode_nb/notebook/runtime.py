@@ -56,11 +56,13 @@ class Runtime:
         self._tutorial: TutorialServer | None = None
         self._clock = clock
         self._busy = False
+        self._thread = threading.current_thread()
+        # Where the first cell ran, all of them run; in most kernels it is the main thread.
 
     @property
     def busy(self) -> bool:
         """Whether the caller may be code that a turn runs, or something such code left behind."""
-        return self._busy or not from_a_users_cell()
+        return self._busy or not from_a_users_cell(self._thread)
 
     @property
     def in_tutorial(self) -> bool:
@@ -69,8 +71,8 @@ class Runtime:
 
     def require_idle(self, what: str) -> None:
         """Raise `UsageError` where `what` may not be done: only a user's cell may do it."""
-        if threading.current_thread() is not threading.main_thread():
-            raise UsageError(f"{what} is not possible off the main thread", remedy=_IN_A_CELL)
+        if threading.current_thread() is not self._thread:
+            raise UsageError(f"{what} is not possible from another thread", remedy=_IN_A_CELL)
         if self.busy:
             raise UsageError(
                 f"{what} is not possible from a running turn, nor from what its code left behind",

@@ -179,7 +179,10 @@ def test_created_changed_and_removed_names(kernel):
 
 def test_agent_code_is_known_while_it_runs_and_in_what_it_leaves_behind(kernel):
     kernel.cell("_seen = []")
-    kernel.cell("from mewcode_nb.notebook.authority import from_a_users_cell as _users")
+    kernel.cell(
+        "import asyncio, threading\nfrom mewcode_nb.notebook.authority import from_a_users_cell\n"
+        "_users = lambda: from_a_users_cell(threading.main_thread())"
+    )
     kernel.agent("_seen.append(_users())")
     kernel.agent(
         "async def late():\n    await asyncio.sleep(0.05)\n"
@@ -192,7 +195,7 @@ def test_agent_code_is_known_while_it_runs_and_in_what_it_leaves_behind(kernel):
 
 def test_a_stop_that_is_on_its_way_keeps_the_code_from_running(kernel):
     seen = kernel.cell(
-        "async def _stopped():\n"
+        "import asyncio\nasync def _stopped():\n"
         "    asyncio.get_running_loop().call_soon_threadsafe(asyncio.current_task().cancel)\n"
         "    await _agent('ran_all_the_same = 1')\n"
         "try: await asyncio.ensure_future(_stopped())\n"
