@@ -32,7 +32,7 @@ from mewcode_nb.messages import (
     tool_uses,
 )
 
-__all__ = ["Repaired", "repair"]
+__all__ = ["Repaired", "Repairer", "repair"]
 
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -83,13 +83,42 @@ def repair(messages: Sequence[Message]) -> Repaired:
     blocks, unsigned or trailing thinking and lone surrogates go; thinking stays whole or goes
     whole. Messages of one role in a row are merged; the first and the last are the user's.
     """
-    notes: list[str] = []
-    cleaned = [_Group(message, _clean_blocks(message, notes)) for message in messages]
-    _settle_ids(cleaned, notes)
-    groups = _merge(cleaned, notes)
-    _pair(groups, notes)
-    _close_ends(groups, notes)
-    return Repaired(tuple(group.message() for group in groups), tuple(notes))
+    return Repairer().repair(messages)
+
+
+class Repairer:
+    """Repairs one growing conversation; the blocks of a message are looked into only once."""
+
+    def __init__(self) -> None:
+        self._cleaned: dict[int, _Cleaned] = {}
+
+    def repair(self, messages: Sequence[Message]) -> Repaired:
+        """As the function `repair`."""
+        notes: list[str] = []
+        groups = [_Group(message, self._blocks(message, notes)) for message in messages]
+        _settle_ids(groups, notes)
+        groups = _merge(groups, notes)
+        _pair(groups, notes)
+        _close_ends(groups, notes)
+        return Repaired(tuple(group.message() for group in groups), tuple(notes))
+
+    def _blocks(self, message: Message, notes: list[str]) -> list[Block]:
+        known = self._cleaned.get(id(message))
+        if known is None:
+            own: list[str] = []
+            known = _Cleaned(message, tuple(_clean_blocks(message, own)), tuple(own))
+            self._cleaned[id(message)] = known
+        notes.extend(known.notes)
+        return list(known.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cleaned:
+    """A message with its blocks made fit; holding the message keeps its `id()` its own."""
+
+    message: Message
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
 
 
 def _is_thinking(block: Block) -> bool:

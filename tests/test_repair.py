@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mewcode_nb.messages import Message
-from mewcode_nb.repair import repair
+from mewcode_nb.repair import Repairer, repair
 
 
 def text(words):
@@ -385,3 +385,16 @@ def test_thinking_comes_out_byte_for_byte_or_not_at_all(messages):
     assert all(
         any(block is one for one in stored) for block in given_blocks(repair(messages).messages)
     )
+
+
+def test_growing_conversation_is_repaired_as_if_seen_for_the_first_time():
+    call = {"type": "tool_use", "id": "t1", "name": "shell", "input": {"command": "ls"}}
+    history = [
+        Message("user", ({"type": "text", "text": "half a \ud83d pair"},), "user", "m1"),
+        Message("assistant", ({"type": "text", "text": " "}, call), "assistant", "m2"),
+        Message("user", ({"type": "text", "text": "interrupted"},), "reminder", "m3"),
+        Message("assistant", ({"type": "text", "text": "ok"},), "assistant", "m4"),
+    ]
+    repairer = Repairer()
+    for length in range(1, len(history) + 1):
+        assert repairer.repair(history[:length]) == repair(history[:length])

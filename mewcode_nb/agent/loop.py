@@ -38,7 +38,7 @@ from mewcode_nb.messages import (
 )
 from mewcode_nb.model.protocol import Completion, Model, Request
 from mewcode_nb.prompt import CacheTtl, mark_messages, reminder
-from mewcode_nb.repair import repair
+from mewcode_nb.repair import Repairer
 
 __all__ = ["LEAST_OUTPUT", "Agent", "AgentParts"]
 
@@ -73,6 +73,7 @@ class Agent:
         self._journal = parts.journal
         self._history = list(history)
         self._turns = turns
+        self._repairer = Repairer()
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -107,9 +108,8 @@ class Agent:
 
     def request(self, model: str, max_tokens: int) -> Request:
         """The request for the conversation as it stands, repaired and marked for the cache."""
-        messages = [
-            cast("JsonObject", message.to_api()) for message in repair(self._history).messages
-        ]
+        sound = self._repairer.repair(self._history).messages
+        messages = [cast("JsonObject", message.to_api()) for message in sound]
         return Request(
             model=model,
             system=self._parts.system,

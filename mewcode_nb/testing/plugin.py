@@ -31,7 +31,7 @@ class ServerMaker(Protocol):
 @pytest.fixture
 def mewcode_server() -> Iterator[ServerMaker]:
     """Start servers; `server.allow_invalid = True` accepts refused requests at the end."""
-    from mewcode_nb.testing.server import FakeServer  # noqa: PLC0415 -- loaded when asked for
+    from mewcode_nb.testing.server import FakeServer
 
     servers: list[FakeServer] = []
 
@@ -49,6 +49,6 @@ def mewcode_server() -> Iterator[ServerMaker]:
 @pytest.fixture
 def mewcode_project(tmp_path: Path) -> Project:
     """Make a temporary home and project."""
-    from mewcode_nb.testing.project import make_project  # noqa: PLC0415
+    from mewcode_nb.testing.project import make_project
 
     return make_project(tmp_path)
