@@ -283,7 +283,7 @@ def _by_status(fault: Fault, status: int | None) -> ModelError:
     if status in (400, 422):
         return MalformedHistory(
             f"{fault.host} refused the request ({status}){_said(fault)}",
-            remedy="%mewcode doctor checks the conversation",
+            remedy="begin a new session: %mewcode new",
         )
     if status == 404:
         return ModelUnavailable(

@@ -51,7 +51,6 @@ _BYTES_PER_SECOND = 40_000
 """A long open block (a fence of 20 KB) is shown again less often, so that the page keeps up."""
 _DISPLAY_LIMIT = 5_000_000
 """Characters of one rich output that approved code may add to the notebook."""
-_GIVERS = {"user": "by_user", "session": "by_session", "policy": "by_policy"}
 _NOTICE_TONES = {"info": "quiet", "warning": "warning", "error": "error"}
 
 
@@ -254,7 +253,7 @@ class NotebookRenderer:
                 tool = self._tool(proposal.tool_use_id, proposal.title)
                 tool.folds = cards.proposal_fold(words, proposal)
                 key = "allowed" if decision.allow else "denied"
-                tool.given, tool.state = words(key, by=self._giver(decision.by)), ""
+                tool.given, tool.state = words(key, by=words.giver(decision.by)), ""
                 tool.summary = decision.reason
                 tool.tone = "quiet" if decision.allow else "warning"
                 tool.settled = not decision.allow
@@ -278,9 +277,6 @@ class NotebookRenderer:
         tool.summary = f"{event.summary} ({took})" if event.summary else took
         tool.folds += cards.output_fold(self._words, event.output)
         tool.settled = True
-
-    def _giver(self, by: str) -> str:
-        return self._words(_GIVERS[by]) if by in _GIVERS else by
 
     def _tool(self, tool_use_id: str, title: str) -> _Tool:
         known = self._tools.get(tool_use_id)

@@ -56,7 +56,7 @@ def take_lease(folder: Path, started: float, files: FileOps) -> Lease:
     except BlockingIOError as error:
         raise SessionLocked(
             f"session {folder.name} is being written by {_holder(path)}",
-            remedy="close it there, or continue in a fork: %resume ID --fork",
+            remedy="close it there, or begin a new session: %mewcode new",
         ) from error
     except OSError as error:
         if error.errno not in _CANNOT_LOCK:

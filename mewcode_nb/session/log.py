@@ -95,7 +95,9 @@ class SessionLog:
         try:
             fd = ops.open(folder / LOG_NAME)
         except FileNotFoundError as error:
-            raise SessionNotFound(f"no session in {folder}", remedy="list: %resume") from error
+            raise SessionNotFound(
+                f"no session in {folder}", remedy="look in .mewcode/sessions beside the notebook"
+            ) from error
         except OSError as error:
             raise _failure("open the session in", folder, error) from error
         try:
@@ -157,7 +159,9 @@ class SessionLog:
                 f"session {self.id} belongs to process {self._owner}, not to its fork {os.getpid()}"
             )
         if self._fd < 0:
-            raise SessionError(f"session {self.id} is closed", remedy="open it again: %resume")
+            raise SessionError(
+                f"session {self.id} is closed", remedy="begin a new one: %mewcode new"
+            )
         try:
             linked = self._files.is_linked(self._fd)
         except OSError as error:

@@ -52,7 +52,9 @@ def read_log(path: Path) -> LogContents:
         with path.open("rb") as handle:
             items = list(scan_log(handle))
     except FileNotFoundError as error:
-        raise SessionNotFound(f"no session file at {path}", remedy="list them: %resume") from error
+        raise SessionNotFound(
+            f"no session file at {path}", remedy="look in .mewcode/sessions"
+        ) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SessionError(f"cannot read {path}: {reason}", remedy="check the file") from error

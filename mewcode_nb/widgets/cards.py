@@ -34,11 +34,11 @@ Tone: TypeAlias = str
 """`quiet`, `normal`, `good`, `warning` or `error`."""
 
 _COLOURS = {
-    "quiet": "var(--jp-ui-font-color2,#616161)",
+    "quiet": "var(--jp-ui-font-color2,inherit)",
     "normal": "var(--jp-content-font-color1,inherit)",
     "good": "var(--jp-success-color1,#2e7d32)",
     "warning": "var(--jp-warn-color0,#b26a00)",
-    "error": "var(--jp-error-color1,#c62828)",
+    "error": "var(--jp-error-color1,#d93025)",
 }
 _PRE = (
     "max-height:24em;overflow:auto;margin:4px 0;padding:6px;white-space:pre-wrap;"
