@@ -37,7 +37,7 @@ def main() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("artifacts/demo"),
     show_default=True,
-    help="Where the executed copy goes, with --headless.",
+    help="Where the copy goes that is opened or executed.",
 )
 @click.argument("lab_arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
@@ -46,12 +46,14 @@ def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
         find_notebook,
         lab_command,
         run_headless,
+        working_copy,
     )
 
     notebook = find_notebook(Path(__file__).parent)
     if not headless:
-        click.echo(f"Starting JupyterLab on {notebook.name}; Ctrl+C twice ends it.")
-        raise SystemExit(subprocess.call(lab_command(notebook, lab_arguments)))  # noqa: S603
+        copy = working_copy(notebook, folder.resolve())
+        click.echo(f"Starting JupyterLab on {copy}; Ctrl+C twice ends it.")
+        raise SystemExit(subprocess.call(lab_command(copy, lab_arguments)))  # noqa: S603
     run = run_headless(notebook, folder.resolve(), os.environ)
     click.echo(f"Executed {run.cells} cells, {run.outputs} outputs stored: {run.notebook}")
     for session in run.sessions[-1:]:

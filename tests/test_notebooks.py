@@ -36,20 +36,27 @@ def executed(tmp_path_factory):
     result = subprocess.run(
         [sys.executable, "-m", "mewcode_nb", "demo", "--headless", "--folder", str(folder / "out")],
         cwd=ROOT,
-        env={**environ, "HOME": str(home), "IPYTHONDIR": str(home / "ipython")},
+        env={
+            **environ,
+            "HOME": str(home),
+            "IPYTHONDIR": str(home / "ipython"),
+            # Nobody is there to be asked, so no model may answer, though one is configured.
+            "ANTHROPIC_API_KEY": "test-key",
+            "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        },
         capture_output=True,
         text=True,
         check=True,
         timeout=170,
     )
-    notebook = nbformat.read(folder / "out" / "01_first_steps.ipynb", 4)
+    notebook = nbformat.read(folder / "out" / "01_first_steps.executed.ipynb", 4)
     cells = {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
     return notebook, list(cells.values()), folder / "out", result.stdout
 
 
 def test_headless_demo_says_where_the_notebook_and_the_session_are(executed):
     _, _, out, printed = executed
-    assert str(out / "01_first_steps.ipynb") in printed
+    assert str(out / "01_first_steps.executed.ipynb") in printed
     assert str(out / ".mewcode" / "sessions") in printed
 
 

@@ -17,7 +17,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from mewcode_nb.agent.approval import Approver, Mode, judge
-from mewcode_nb.errors import ToolError
+from mewcode_nb.errors import Interrupted, ToolError
 from mewcode_nb.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -71,7 +71,10 @@ class _Attempt:
 
     title: str
     started: float
+    """When it began to run, on the runner's clock; the time a person takes to decide is theirs."""
     ran: bool = False
+    remark: str = ""
+    """What the user said with the approval."""
     result: ToolResult = field(default_factory=lambda: ToolResult("", "", is_error=True))
 
 
@@ -101,6 +104,8 @@ class CallRunner:
             async with aclosing(self._attempt(call, rules, attempt)) as events:
                 async for event in events:
                     yield event
+        except Interrupted:
+            raise
         except ToolError as error:
             attempt.result = _failed(str(error))
         except Exception as error:  # noqa: BLE001 (the tool boundary: see the module's docstring)
@@ -110,7 +115,7 @@ class CallRunner:
             attempt.result = _failed(words)
         for read in attempt.result.reads:
             self._context.reads.add(read)
-        block = self._block(call, attempt.result)
+        block = self._block(call, attempt)
         yield self._finished(call, attempt, block)
         yield CallOutcome(block, attempt.result, attempt.ran)
 
@@ -133,7 +138,8 @@ class CallRunner:
             raise ToolError(refusal(decision))
         if acting:
             rules.before_acting()
-        attempt.ran = True
+        attempt.ran, attempt.started = True, self._clock()
+        attempt.remark = decision.reason if decision.by == "user" else ""
         yield ToolStarted(call["id"], call["name"], attempt.title)
         attempt.result = await checked.tool.run(checked.args, self._context)
 
@@ -175,8 +181,11 @@ class CallRunner:
             return None
         return Decision(allow=verdict == "allow", by=f"mode {mode}", reason=why)
 
-    def _block(self, call: ToolUseBlock, result: ToolResult) -> ToolResultBlock:
+    def _block(self, call: ToolUseBlock, attempt: _Attempt) -> ToolResultBlock:
+        result = attempt.result
         content = _escaped(self._redactor.mask_json(result.content))
+        if attempt.remark:
+            content = _with_remark(content, self._redactor.mask(attempt.remark))
         return tool_result(call["id"], content, is_error=result.is_error)
 
 
@@ -200,6 +209,14 @@ def _schema_text(name: str, error: ValidationError) -> str:
         for item in error.errors(include_url=False, include_input=False)
     ]
     return f"Not run: the input of {name} does not fit its schema.\n" + "\n".join(problems)
+
+
+def _with_remark(content: Json, remark: str) -> Json:
+    """The result with what the user said when they allowed the call."""
+    words = f"[the user allowed this call and said: {as_data(remark)}]"
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": words}]
+    return f"{content}\n{words}" if content else words
 
 
 def _escaped(content: Json) -> Json:

@@ -7,6 +7,7 @@ wait can be cancelled. Whatever ends a turn early (an interrupt, a fault, a clos
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -216,6 +217,8 @@ class Agent:
                         turn.results[call["id"]] = event.block
                         turn.effects.append(event.result)
                         turn.ran += [call["name"]] if event.ran else []
+                        if event.result.interrupted:
+                            raise asyncio.CancelledError  # Stop means the turn, not the call.
                     else:
                         yield event
         self._close_calls(turn)

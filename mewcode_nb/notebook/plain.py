@@ -46,6 +46,8 @@ class PlainRenderer:
         self._status = StatusLine(words, clock())
         self._at_margin = True
         self._closed = False
+        self._denied: set[str] = set()
+        """Calls whose line has said already why they did not run."""
 
     def show(self, event: Event) -> None:
         """Write what the event adds."""
@@ -60,11 +62,12 @@ class PlainRenderer:
             case ToolStarted():
                 self._line(f"{event.title} · {self._words('running')}")
             case ApprovalGiven(proposal, decision) if not decision.allow:
+                self._denied.add(proposal.tool_use_id)
                 denied = self._words("denied", by=self._words.giver(decision.by))
                 self._line(
                     " · ".join(part for part in (proposal.title, denied, decision.reason) if part)
                 )
-            case ToolFinished():
+            case ToolFinished() if event.tool_use_id not in self._denied:
                 self._tool(event)
             case Notice():
                 self._line(f"{event.text} — {event.remedy}" if event.remedy else event.text)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from mewcode_nb.errors import ConfigError, UsageError
+from mewcode_nb.errors import ConfigError, Interrupted, UsageError
 from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult, Usage
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
@@ -171,6 +171,7 @@ class Runtime:
     async def _turn(self, prompt: str, options: TurnOptions, awaited: bool) -> TurnResult:
         from mewcode_nb.notebook.conversation import (
             LiveModel,
+            model_options,
             open_conversation,
             turn_request,
         )
@@ -179,6 +180,7 @@ class Runtime:
         project = self.project()
         model = self._model = self._model or LiveModel()
         await model.use(project)
+        model_options(project).require_credentials()
         if self.conversation is None:
             self.conversation = open_conversation(self.shell, project, model)
         conversation = self.conversation
@@ -207,7 +209,7 @@ class Runtime:
                 async for event in events:
                     renderer.show(event)
                     self._take(event)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, Interrupted):
             stopped = True
             raise
         finally:

@@ -33,7 +33,7 @@ class StatusLine:
         self._started = now
         self._since = now
         self._state = words("starting")
-        self._waiting = False
+        self._waiting = self._running = False
         self._retry_at: float | None = None
         self._retry: Retrying | None = None
         self._head: tuple[str, ...] = ()
@@ -47,6 +47,7 @@ class StatusLine:
     def take(self, event: Event, now: float) -> None:
         """Note what the event says of the turn's state."""
         self._retry, self._waiting, self._since = None, False, now
+        self._running = isinstance(event, ToolStarted)
         match event:
             case TurnStarted():
                 stored = () if event.stored else (self._words("unstored"),)
@@ -113,6 +114,8 @@ class StatusLine:
         waited = now - self._since
         if self._waiting and waited >= 1:
             return self._words("waiting", seconds=f"{waited:.0f}")
+        if self._running and waited >= 1:
+            return f"{self._state} · {self._words('seconds', seconds=f'{waited:.0f}')}"
         return self._state
 
     def _totals(self) -> list[str]:

@@ -142,6 +142,8 @@ class ToolResult:
     """Mime bundles approved code made, for the user."""
     namespace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """`created`, `changed`, `removed`: names in the user's namespace."""
+    interrupted: bool = False
+    """The user stopped it: the result is kept, and the turn ends here."""
 
 
 In_contra = TypeVar("In_contra", bound=ToolInput, contravariant=True)

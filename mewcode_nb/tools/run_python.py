@@ -73,6 +73,7 @@ class RunPython:
             content,
             _summary(done),
             is_error=not done.ok,
+            interrupted=done.interrupted,
             display=done.display,
             namespace={
                 "created": done.created,

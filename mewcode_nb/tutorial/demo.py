@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from mewcode_nb.errors import MewcodeError
 
-__all__ = ["HeadlessRun", "find_notebook", "lab_command", "run_headless"]
+__all__ = ["HeadlessRun", "find_notebook", "lab_command", "run_headless", "working_copy"]
 
 _NAME = "01_first_steps.ipynb"
 _CELL_SECONDS = 120
@@ -49,6 +50,8 @@ def lab_command(notebook: Path, arguments: Sequence[str]) -> list[str]:
 def run_headless(notebook: Path, folder: Path, environ: Mapping[str, str]) -> HeadlessRun:
     """Execute a copy of the notebook in `folder`, in mode open: nobody is there to click.
 
+    For that reason the recorded tutorial answers, whatever key or server is configured.
+
     Raises:
         MewcodeError: nbclient is missing, or a cell failed; the copy shows how far it came.
     """
@@ -58,13 +61,16 @@ def run_headless(notebook: Path, folder: Path, environ: Mapping[str, str]) -> He
     from nbclient.exceptions import CellControlSignal
 
     folder.mkdir(parents=True, exist_ok=True)
-    result = folder / notebook.name
+    result = folder / f"{notebook.stem}.executed.ipynb"
     book = nbformat.read(notebook, 4)  # type: ignore[no-untyped-call]
+    for cell in book.cells:
+        if cell.source.strip() == "%mewcode tutorial":
+            cell.source = "%mewcode tutorial on"
     client = NotebookClient(
         book, timeout=_CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
     )
     try:
-        client.execute(env={"MEWCODE_MODE": "open", **environ})
+        client.execute(env={**_without_a_model(environ), "MEWCODE_MODE": "open"})
     except CellControlSignal as error:
         raise MewcodeError(f"{result} did not run to its end: {error}") from error
     finally:
@@ -76,6 +82,20 @@ def run_headless(notebook: Path, folder: Path, environ: Mapping[str, str]) -> He
         outputs=sum(len(cell.outputs) for cell in cells),
         sessions=tuple(sorted((folder / ".mewcode" / "sessions").glob("*/conversation.jsonl"))),
     )
+
+
+def working_copy(notebook: Path, folder: Path) -> Path:
+    """The notebook's copy in `folder`, made when there is none: what the user does there stays."""
+    copy = folder / notebook.name
+    if not copy.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(notebook, copy)
+    return copy
+
+
+def _without_a_model(environ: Mapping[str, str]) -> dict[str, str]:
+    ours = ("ANTHROPIC_", "MEWCODE_")
+    return {name: value for name, value in environ.items() if not name.startswith(ours)}
 
 
 def _require(package: str) -> None:

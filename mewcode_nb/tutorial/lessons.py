@@ -120,7 +120,7 @@ def _note(talk: _Talk) -> Reply:
         return reply(tool_use("read_file", path="notes.md"))
     if talk.calls[-1] in {"list_files", "read_file"}:
         return reply(tool_use("write_file", path="notes.md", content=_NOTE))
-    return _say("Done: `notes.md` is in this folder. You saw the whole change before it was made.")
+    return _say("Done: `notes.md` is in this folder.")
 
 
 _LESSONS: dict[str, Callable[[_Talk], Reply]] = {

@@ -56,6 +56,7 @@ class Rig:
     log: SessionLog
     namespace: PlainNamespace
     model: AnthropicModel
+    context: ToolContext
     events: list = field(default_factory=list)
 
     async def turn(self, prompt, **options):
@@ -125,7 +126,7 @@ def rig(mewcode_server, mewcode_project):
                 mask=redactor.mask,
             )
         )
-        rig = Rig(agent, api, root, log, namespace, model)
+        rig = Rig(agent, api, root, log, namespace, model, context)
         made.append(rig)
         return rig
 

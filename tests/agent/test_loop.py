@@ -6,11 +6,18 @@ import json
 import pytest
 
 from mewcode_nb.agent.approval import FixedApprover, Mode
-from mewcode_nb.errors import AuthenticationFailed, ContextTooLong, ModelUnavailable, StreamBroken
+from mewcode_nb.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    Interrupted,
+    ModelUnavailable,
+    StreamBroken,
+)
 from mewcode_nb.events import (
     ApprovalAsked,
     ApprovalGiven,
     AssistantMessage,
+    Decision,
     Notice,
     TextDelta,
     ToolFinished,
@@ -21,6 +28,7 @@ from mewcode_nb.events import (
 from mewcode_nb.messages import block_text
 from mewcode_nb.testing import fail, reply, thinking, tool_use
 from mewcode_nb.testing.script import Fault
+from mewcode_nb.tools.base import CodeRun
 from mewcode_nb.tools.read_file import ReadFile
 
 WRITE = tool_use("write_file", path="a.txt", content="hello\n")
@@ -344,3 +352,48 @@ def test_closing_the_generator_early_settles_the_turn(rig):
     assert rig.run("Go on").text == "Next."
     assert rig.of(ToolFinished) == []
     rig.assert_sound()
+
+
+class _Stopped:
+    async def run(self, code, *, seconds, capture):
+        return CodeRun(False, "half", "", "", "", interrupted=True)
+
+
+def test_stop_during_code_keeps_its_result_and_ends_the_turn(rig):
+    rig = rig([reply(tool_use("run_python", code="loop()"), WRITE), reply("Next.")])
+    rig.context.namespace = _Stopped()
+    with pytest.raises(asyncio.CancelledError):
+        rig.run("Go")
+    assert not (rig.root / "a.txt").exists()
+    assert len(rig.server.requests) == 1
+    results, remark = rig.agent.history[-2:]
+    assert "half" in block_text(results.content[0])
+    assert 'kind="interrupted"' in block_text(remark.content[0])
+    assert rig.run("Go on").text == "Next."
+    rig.assert_sound()
+
+
+class _Leaves:
+    async def ask(self, proposal):
+        raise Interrupted("the page has gone")
+
+
+def test_approver_that_ends_the_turn_is_not_taken_for_a_failing_tool(rig):
+    rig = rig([reply(WRITE), reply("Next.")], approver=_Leaves())
+    with pytest.raises(Interrupted):
+        rig.run("Go", mode=Mode.ASK)
+    assert not (rig.root / "a.txt").exists()
+    assert rig.run("Go on").text == "Next."
+    rig.assert_sound()
+
+
+class _AllowsWithAWord:
+    async def ask(self, proposal):
+        return Decision(allow=True, by="user", reason="keep it short")
+
+
+def test_what_the_user_says_with_an_approval_reaches_the_model(rig):
+    rig = rig([reply(WRITE), reply("Short.")], approver=_AllowsWithAWord())
+    rig.run("Write", mode=Mode.ASK)
+    told = _result_texts(rig, 2)[0]
+    assert told.endswith("[the user allowed this call and said: keep it short]")

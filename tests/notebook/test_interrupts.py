@@ -82,7 +82,7 @@ def test_n_09_an_interrupt_of_a_shell_tool_ends_the_turn_and_its_process(
     assert len(server.requests) == 2
 
 
-def test_n_09_an_interrupt_of_python_code_ends_the_code_and_the_turn_goes_on(
+def test_n_09_an_interrupt_of_python_code_ends_the_turn_with_its_result_on_disk(
     start_kernel, mewcode_server, in_project
 ):
     server = mewcode_server()
@@ -90,13 +90,24 @@ def test_n_09_an_interrupt_of_python_code_ends_the_code_and_the_turn_goes_on(
     kernel.run("%load_ext mewcode_nb\n%mewcode mode open")
     mark = in_project.notebooks / "began"
     code = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(30)"
-    server.add(reply(tool_use("run_python", code=code)), "I see that you stopped it")
+    later = in_project.notebooks / "later"
+    calls = (
+        tool_use("run_python", code=code),
+        tool_use("shell", command=f"touch {later}"),
+    )
+    server.add(reply(*calls))
     ran, seconds = stop_after(kernel, "%%mewcode\ngo", lambda: wait_for(mark))
-    assert ran.status == "ok", ran.text
+    assert_stopped(ran)
     assert seconds < 1.5
-    assert "I see that you stopped it" in ran.text
-    assert "nterrupt" in str(server.requests[1].body["messages"][-1])
+    assert not later.exists()
     accepted_afterwards(kernel, server)
+    (stopped,) = [
+        block["content"]
+        for message in server.requests[1].messages
+        for block in message["content"]
+        if block["type"] == "tool_result" and "[interrupted by the user]" in block["content"]
+    ]
+    assert "KeyboardInterrupt" in stopped
 
 
 def test_an_interrupt_of_a_turn_that_is_not_awaited_ends_it_too(start_kernel, mewcode_server):
