@@ -267,3 +267,11 @@ def test_chinese_words():
         "sonnet · ask · 输入 1,000（90% 来自缓存），输出 50 · 2 步 · 1 次工具调用 · 3.2 秒",
         "run ls · 未得到回答就结束了",
     ]
+
+
+def test_a_long_run_counts_its_seconds(stage):
+    stage.show(STARTED, ApprovalGiven(PROPOSAL, Decision(True, "mode open")))
+    stage.show(ToolStarted("t1", "shell", "run ls"))
+    stage.clock.now += 7.4
+    stage.renderer.flush()
+    assert stage.page.plain()[0] == "sonnet · ask · running · 7 s"

@@ -75,3 +75,14 @@ def test_l_05_no_escape_sequence_reaches_the_terminal():
     )
     assert not set(text) & set("\x1b\x07\r\u202e")
     assert "␛[2J" in text
+
+
+def test_a_denied_call_takes_one_line():
+    proposal = Proposal("t", "shell", Effect.EXECUTE, "run ls")
+    text = "".join(
+        written(
+            ApprovalGiven(proposal, Decision(False, "user", "not now")),
+            ToolFinished("t", "shell", "run ls", True, "Not run", 0.0, "Not run: refused"),
+        )
+    )
+    assert text == "[run ls · denied by you · not now]\n"
