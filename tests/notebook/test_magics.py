@@ -135,8 +135,10 @@ def test_without_a_key_the_line_names_the_variable_and_a_key_set_later_is_used(
     assert not loaded.run("%%mewcode\nhi").success
     assert "ANTHROPIC_API_KEY" in capsys.readouterr().out
     assert loaded.sent() == []
+    assert not (loaded.project.notebooks / ".mewcode").exists()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     assert loaded.run("%%mewcode\nagain").success
+    assert loaded.sent() == ["again"]
 
 
 def test_l_04_where_no_session_can_be_stored_the_answer_is_shown_and_the_user_is_told(
