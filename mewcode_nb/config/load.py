@@ -15,7 +15,15 @@ from types import MappingProxyType
 from typing import Literal
 
 from mewcode_nb.config.files import Table, read_table, readable_by_others
-from mewcode_nb.config.rules import CREDENTIAL_KEYS, RULES, Value, host_of, is_loopback, read_value
+from mewcode_nb.config.rules import (
+    CREDENTIAL_KEYS,
+    RULES,
+    Value,
+    host_of,
+    is_loopback,
+    read_value,
+    shown_address,
+)
 from mewcode_nb.config.settings import Settings
 from mewcode_nb.errors import ConfigError
 from mewcode_nb.events import Notice
@@ -31,6 +39,7 @@ _API_VARIABLES = {"ANTHROPIC_BASE_URL": "base_url", "ANTHROPIC_MODEL": "model"}
 """The SDK's and the ecosystem's own names; the product's own outrank them."""
 
 _SHOWN_CHARACTERS = 60
+_SHOWN_KEYS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,7 @@ def load_settings(sources: Sources) -> LoadedSettings:
     merge.add_ipython(sources.ipython)
     merge.add_environment(sources.environ)
     merge.add_magic(sources.magic)
-    merge.warn_of_clear_text()
+    merge.warn_of_address()
     settings = replace(Settings(), **merge.values)  # type: ignore[arg-type] # checked by RULES
     origins = {
         item.name: merge.origins.get(item.name, Origin("default")) for item in fields(Settings)
@@ -120,20 +129,30 @@ class _Merge:
                 self._add_checked(key, raw, Origin("user file", str(path)))
 
     def add_project_file(self, path: Path | None) -> None:
-        """The safe keys only; each other key leaves a notice that does not repeat its value."""
+        """The safe keys only. One notice names all others, without the values of forbidden ones."""
         if path is None:
             return
+        forbidden: list[str] = []
+        unfit: list[tuple[str, str]] = []
         for key, raw in self._table(path, within=path.parent.parent).items():
             rule = RULES.get(key)
             if rule is None or rule.project == "never":
-                self._ignore(f"{_shown(key)} in {path}: a project may not set it")
+                forbidden.append(_shown(key))
             elif rule.project == "lower" and not self._lowers(key, raw):
                 limit = self.values.get(key, getattr(Settings(), key))
-                self._ignore(
-                    f"{key} = {_shown(raw)} in {path}: a project may only lower it from {limit}"
+                unfit.append(
+                    (f"{key} = {_shown(raw)}", f"a project may only lower it from {limit}")
                 )
             else:
-                self._add_checked(key, raw, Origin("project file", str(path)))
+                problem = self._problem(key, raw, Origin("project file", str(path)))
+                unfit += [problem] if problem else []
+        if forbidden:
+            them = "it" if len(forbidden) == 1 else "them"
+            unfit.insert(0, (_listed(forbidden), f"a project may not set {them}"))
+        if unfit:
+            (what, why), *others = unfit
+            more = "".join(f"; {what}: {why}" for what, why in others)
+            self._ignore(f"{what} in {path}: {why}{more}")
         if (path.parent.parent / ".env").is_file():
             self.notices.append(
                 Notice(f"ignored: {path.parent.parent / '.env'}: .env files are not read")
@@ -153,7 +172,7 @@ class _Merge:
             near = _near_key(name.removeprefix("MEWCODE_").lower())
             known = name.removeprefix("MEWCODE_").lower() in RULES
             if name.startswith("MEWCODE_") and near and not known:
-                self._ignore(f"{name}: no such setting; is MEWCODE_{near.upper()} meant?")
+                self._ignore(f"{name}: no such setting; did you mean MEWCODE_{near.upper()}?")
 
     def add_magic(self, values: Mapping[str, object]) -> None:
         """What was typed: wrong values and names raise `ConfigError`."""
@@ -169,9 +188,12 @@ class _Merge:
                 message = f"{key} cannot be {_shown_value(key, raw)}"
                 raise ConfigError(message, remedy=f"allowed: {error}") from None
 
-    def warn_of_clear_text(self) -> None:
-        """A key that travels over plain http can be read on the way."""
+    def warn_of_address(self) -> None:
+        """A key sent over plain http can be read on the way; a path such as /v1 is there twice."""
         url = str(self.values.get("base_url", ""))
+        if shown_address(url).rstrip("/").endswith(("/v1", "/v1/messages")):
+            text = f"base_url {shown_address(url)} should not end in /v1: the client adds it"
+            self.notices.append(Notice(text, "warning", remedy="leave /v1 out"))
         if url.lower().startswith("http:") and not is_loopback(url):
             text = f"base_url goes to {host_of(url)} over http: the key can be read on the way"
             self.notices.append(Notice(text, "warning", remedy="use an https address"))
@@ -183,16 +205,22 @@ class _Merge:
         return table
 
     def _add_checked(self, key: str, raw: object, origin: Origin, *, words: bool = False) -> None:
+        if problem := self._problem(key, raw, origin, words=words):
+            self._ignore(f"{problem[0]} in {origin.where}: {problem[1]}")
+
+    def _problem(
+        self, key: str, raw: object, origin: Origin, *, words: bool = False
+    ) -> tuple[str, str] | None:
+        """Take the value, or say what is wrong with it: (what, why)."""
         rule = RULES.get(key)
         if rule is None:
             near = _near_key(key)
-            hint = f"; is {near} meant?" if near else ""
-            self._ignore(f"{_shown(key)} in {origin.where}: no such setting{hint}")
-            return
+            return _shown(key), f"no such setting{f'; did you mean {near}?' if near else ''}"
         try:
             self._set(key, read_value(rule, raw, words=words), origin)
         except ValueError as error:
-            self._ignore(f"{key} = {_shown_value(key, raw)} in {origin.where}: allowed is {error}")
+            return f"{key} = {_shown_value(key, raw)}", f"allowed is {error}"
+        return None
 
     def _set(self, key: str, value: Value, origin: Origin) -> None:
         self.values[key] = value
@@ -220,19 +248,25 @@ def _near_key(key: str) -> str:
 
 def _known_keys(key: str) -> str:
     near = _near_key(key)
-    return f"is {near} meant?" if near else f"known: {', '.join(RULES)}"
+    return f"did you mean {near}?" if near else f"known: {', '.join(RULES)}"
+
+
+def _listed(names: list[str]) -> str:
+    left = len(names) - _SHOWN_KEYS
+    return ", ".join(names[:_SHOWN_KEYS]) + (f" and {left} more" if left > 0 else "")
 
 
 def _shown(raw: object) -> str:
     """A value on one short line; tables and lists are named, not shown."""
     if isinstance(raw, dict | list):
         return "a table" if isinstance(raw, dict) else "a list"
-    text = raw if isinstance(raw, str) and raw.isprintable() else ascii(raw)
+    text = raw if isinstance(raw, str) and raw.isprintable() and raw.strip() else ascii(raw)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
 def _shown_value(key: str, raw: object) -> str:
-    """As `_shown`, but of an address, which may hold a password, the host only."""
+    """As `_shown`, but of an address, which may hold a password, the harmless parts only."""
     if key == "base_url":
-        return host_of(str(raw)) or "this address"
+        address = shown_address(str(raw))
+        return _shown(address) if address else "this address"
     return _shown(raw)

@@ -22,6 +22,7 @@ __all__ = [
     "host_of",
     "is_loopback",
     "read_value",
+    "shown_address",
 ]
 
 Value = str | int | float | bool
@@ -57,9 +58,14 @@ class Rule:
         if self.check == "url":
             return "an http:// or https:// address without a name or password in it"
         if self.check == "word":
-            return "a name without spaces"
+            return "a name without spaces or quotes"
         number = "a whole number" if self.kind is int else "a number"
         return f"{number} from {self.least:,.15g} to {self.most:,.15g}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The allowed values where they are few enough to be listed, else empty."""
+        return ("true", "false") if self.kind is bool else self.choices
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -107,13 +113,27 @@ def read_value(rule: Rule, raw: object, *, words: bool = False) -> Value:
 
 
 def host_of(url: str) -> str:
-    """The host and port of an address, all that is ever shown of it; empty where it has none."""
+    """The host and port of an address; empty where it has none."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return ""
     return f"{parts.hostname}{port}" if parts.hostname else ""
+
+
+def shown_address(url: str) -> str:
+    """The address without what may be secret: user, password, query, fragment; empty without host.
+
+    A path with an `@` in it is left out as well: it may be a password with a slash.
+    """
+    host = host_of(url)
+    if not host:
+        return ""
+    parts = urlsplit(url)
+    if ":" in (parts.hostname or ""):
+        host = f"[{parts.hostname}]{host.removeprefix(str(parts.hostname))}"
+    return f"{parts.scheme}://{host}{'' if '@' in parts.path else parts.path}"
 
 
 def is_loopback(url: str) -> bool:
@@ -147,7 +167,7 @@ def _checked_text(rule: Rule, value: str) -> str:
 
 def _is_word(value: str) -> bool:
     printable = value.isprintable() and not any(character.isspace() for character in value)
-    return 0 < len(value) <= _WORD_CHARACTERS and printable
+    return 0 < len(value) <= _WORD_CHARACTERS and printable and not set(value) & {"'", '"'}
 
 
 def _is_address(value: str) -> bool:

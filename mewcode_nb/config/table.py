@@ -6,14 +6,14 @@ from dataclasses import fields
 
 from mewcode_nb.config.credentials import Credentials
 from mewcode_nb.config.load import LoadedSettings
-from mewcode_nb.config.rules import host_of
+from mewcode_nb.config.rules import shown_address
 from mewcode_nb.config.settings import Settings
 
 __all__ = ["settings_table"]
 
 
 def settings_table(loaded: LoadedSettings, credentials: Credentials | None = None) -> str:
-    """A line each: name, value, origin. Of `base_url` the host, of a key whether it is set."""
+    """A line each: name, value, origin. `base_url` without query, of a key whether it is set."""
     rows = [("setting", "value", "from")]
     for item in fields(Settings):
         value = _shown(item.name, getattr(loaded.settings, item.name))
@@ -27,5 +27,5 @@ def settings_table(loaded: LoadedSettings, credentials: Credentials | None = Non
 
 def _shown(name: str, value: object) -> str:
     if name == "base_url":
-        return host_of(str(value)) or "(the service's own)"
+        return shown_address(str(value)) or "(the service's own)"
     return str(value).lower() if isinstance(value, bool) else str(value)

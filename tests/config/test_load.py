@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mewcode_nb.config import Settings
 from mewcode_nb.config.credentials import load_credentials
 from mewcode_nb.config.load import LoadedSettings, Origin, Sources, load_settings, settings_sources
-from mewcode_nb.config.rules import RULES
+from mewcode_nb.config.rules import RULES, shown_address
 from mewcode_nb.config.table import settings_table
 from mewcode_nb.errors import ConfigError
 
@@ -135,6 +135,24 @@ def test_i_11_a_project_sets_nothing_unsafe_and_the_user_is_told(
     assert text == f"ignored: {key} in {file}: a project may not set it"
 
 
+def test_i_11_one_notice_names_all_that_a_project_may_not_set(load: Load, tmp_path: Path) -> None:
+    lines = ('mode = "open"', 'base_url = "http://evil.example"', "local = true", "max_steps = 99")
+    loaded = load(project="\n".join((*lines, 'language = "xx"')))
+    assert loaded.settings == Settings()
+    file = tmp_path / "P/.mewcode/config.toml"
+    (text,) = _texts(loaded)
+    assert text.split("; ") == [
+        f"ignored: mode, base_url, local in {file}: a project may not set them",
+        "max_steps = 99: a project may only lower it from 50",
+        "language = xx: allowed is one of auto, en, zh",
+    ]
+
+
+def test_i_11_a_project_cannot_flood_the_screen_with_keys(load: Load) -> None:
+    (text,) = _texts(load(project="\n".join(f"k{number} = 1" for number in range(500))))
+    assert "k19 and 480 more in " in text
+
+
 def test_i_11_a_project_key_is_no_credential(load: Load, tmp_path: Path) -> None:
     load(project='api_key = "sk-ant-evil"')
     assert not load_credentials({}, tmp_path / "home/.mewcode/config.toml").found
@@ -200,8 +218,10 @@ def test_a_project_in_the_home_folder_has_no_settings_file_of_its_own(tmp_path: 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("model = 5", "model = 5 in {file}: allowed is a name without spaces"),
-        ('model = "a b"', "model = a b in {file}: allowed is a name without spaces"),
+        ("model = 5", "model = 5 in {file}: allowed is a name without spaces or quotes"),
+        ('model = "a b"', "model = a b in {file}: allowed is a name without spaces or quotes"),
+        ('model = ""', "model = '' in {file}: allowed is a name without spaces or quotes"),
+        ('model = "\\"\\""', 'model = "" in {file}: allowed is a name without spaces or quotes'),
         ('mode = "yolo"', "mode = yolo in {file}: allowed is one of plan, ask, edit, open"),
         (
             "max_steps = true",
@@ -219,12 +239,12 @@ def test_a_project_in_the_home_folder_has_no_settings_file_of_its_own(tmp_path: 
         ("local = 1", "local = 1 in {file}: allowed is true or false"),
         ("language = []", "language = a list in {file}: allowed is one of auto, en, zh"),
         ("[thinking]", "thinking = a table in {file}: allowed is one of off, adaptive"),
-        ("modell = 1", "modell in {file}: no such setting; is model meant?"),
+        ("modell = 1", "modell in {file}: no such setting; did you mean model?"),
         ("unheard_of = 1", "unheard_of in {file}: no such setting"),
         (
             'base_url = "https://ann:pass@host/x"',
             (
-                "base_url = host in {file}: allowed is an http:// or https:// address "
+                "base_url = https://host/x in {file}: allowed is an http:// or https:// address "
                 "without a name or password in it"
             ),
         ),
@@ -300,7 +320,7 @@ def test_a_pipe_in_place_of_a_file_does_not_block(load: Load, tmp_path: Path) ->
             "max_steps cannot be many — allowed: a whole number from 1 to 10,000",
         ),
         ({"mode": "yolo"}, "mode cannot be yolo — allowed: one of plan, ask, edit, open"),
-        ({"max_step": 1}, "no setting is named max_step — is max_steps meant?"),
+        ({"max_step": 1}, "no setting is named max_step — did you mean max_steps?"),
     ],
 )
 def test_what_the_user_typed_wrong_raises_with_the_remedy(load: Load, magic, message) -> None:
@@ -320,13 +340,15 @@ def test_magic_options_may_be_text_numbers_or_enumerations(load: Load) -> None:
 
 def test_a_misspelt_variable_is_told_and_foreign_ones_are_not(load: Load) -> None:
     loaded = load(environ={"MEWCODE_MODELL": "x", "MEWCODE_ZZZ": "y", "PATH": "/bin"})
-    assert _texts(loaded) == ["ignored: MEWCODE_MODELL: no such setting; is MEWCODE_MODEL meant?"]
+    assert _texts(loaded) == [
+        "ignored: MEWCODE_MODELL: no such setting; did you mean MEWCODE_MODEL?"
+    ]
 
 
 @pytest.mark.parametrize(
     ("url", "warned"),
     [
-        ("http://gateway.example/v1", True),
+        ("http://gateway.example", True),
         ("https://gateway.example", False),
         ("http://127.0.0.1:8000", False),
         ("http://localhost:8000", False),
@@ -339,6 +361,39 @@ def test_a_key_sent_in_clear_text_is_warned_of(load: Load, url: str, warned: boo
     loaded = load(environ={"MEWCODE_BASE_URL": url})
     assert loaded.settings.base_url == url
     assert bool(loaded.notices) is warned
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://gateway.example/v1", True),
+        ("https://gateway.example/api/v1/", True),
+        ("https://gateway.example/v1/messages", True),
+        ("https://gateway.example/v1beta", False),
+        ("https://gateway.example/v1/anthropic", False),
+        ("https://gateway.example?x=/v1", False),
+    ],
+)
+def test_an_address_that_ends_in_v1_is_told_of(load: Load, url: str, told: bool) -> None:
+    texts = _texts(load(environ={"MEWCODE_BASE_URL": url}))
+    assert [("should not end in /v1" in text) for text in texts] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://ann:pass@h.example:8443/a/b?token=abc#frag", "https://h.example:8443/a/b"),
+        ("http://[::1]:8000/x", "http://[::1]:8000/x"),
+        ("https://h.example", "https://h.example"),
+        ("https://ann/pa:ss@h.example/x", "https://ann"),
+        ("ftp://x", "ftp://x"),
+        ("https://h:port/x", ""),
+        ("localhost:8000", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+    assert shown_address(url) == shown
 
 
 def test_a_key_file_others_may_read_is_warned_of(load: Load, tmp_path: Path) -> None:
@@ -366,13 +421,16 @@ def test_whatever_ipython_holds_loading_gives_allowed_values(values: dict[str, o
 
 def test_the_table_shows_value_and_origin_of_each_setting(load: Load, tmp_path: Path) -> None:
     environ = {
-        "ANTHROPIC_BASE_URL": "https://gateway.example:8443/secret-path?token=abc",
+        "ANTHROPIC_BASE_URL": "https://gateway.example:8443/api?token=secret-token",
         "ANTHROPIC_API_KEY": "sk-ant-very-secret",
     }
     loaded = load(environ=environ, user='language = "zh"')
     table = settings_table(loaded, load_credentials(environ, None))
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in table.splitlines()}
-    assert lines["base_url"] == ["gateway.example:8443", "environment ANTHROPIC_BASE_URL"]
+    assert lines["base_url"] == [
+        "https://gateway.example:8443/api",
+        "environment ANTHROPIC_BASE_URL",
+    ]
     assert lines["language"] == ["zh", f"user file {tmp_path / 'home/.mewcode/config.toml'}"]
     assert lines["preload"] == ["true", "default"]
     assert lines["key"] == ["set", "environment ANTHROPIC_API_KEY"]
