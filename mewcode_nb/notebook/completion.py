@@ -64,6 +64,12 @@ def _after_subcommand(given: list[str]) -> Iterable[str]:
             return MODES
         case ["config"]:
             return SETTING_NAMES
+        case ["config", key] if key in SETTING_NAMES:
+            from mewcode_nb.config.rules import RULES
+
+            return (*RULES[key].words, "default")
+        case ["help"]:
+            return SUBCOMMANDS
         case ["tutorial"]:
             return ("on", "off")
     return ()

@@ -28,7 +28,7 @@ async def answer(
         return None
     name, rest = (*line.split(None, 1), "", "")[:2]
     rest = rest.strip()
-    if name in {"", "help", *_HELP} or rest in _HELP:
+    if name in {"", *_HELP} or rest in _HELP:
         _show(runtime, Page.fixed(line_help(runtime.words().language)))
         return None
     if name == "ask" and rest:

@@ -7,14 +7,16 @@ mistake is one line that names the offending word and the remedy.
 from __future__ import annotations
 
 import argparse
+import difflib
 import keyword
 import shlex
 from dataclasses import dataclass
 from typing import NoReturn
 
 from mewcode_nb.agent.approval import Mode
+from mewcode_nb.config.rules import RULES, read_value
 from mewcode_nb.errors import UsageError
-from mewcode_nb.notebook.words import option_help
+from mewcode_nb.notebook.words import OPTION_HELP, option_help
 
 __all__ = ["TurnOptions", "cell_help", "parse_turn_options"]
 
@@ -64,7 +66,7 @@ def _parser(language: str = "en") -> argparse.ArgumentParser:
     helps = option_help(language)
     parser = _Parser(prog="%%mewcode", add_help=False, allow_abbrev=False)
     add = parser.add_argument
-    add("-m", "--model", metavar="MODEL", help=helps["--model"])
+    add("-m", "--model", type=_model, metavar="MODEL", help=helps["--model"])
     add("--mode", type=_mode, metavar="MODE", help=helps["--mode"])
     add("--new", action="store_true", help=helps["--new"])
     add("--no-tools", action="store_true", help=helps["--no-tools"])
@@ -72,6 +74,13 @@ def _parser(language: str = "en") -> argparse.ArgumentParser:
     add("-o", dest="output", type=_identifier, metavar="NAME", help=helps["-o"])
     add("-h", "--help", action="store_true", help=helps["--help"])
     return parser
+
+
+def _model(text: str) -> str:
+    try:
+        return str(read_value(RULES["model"], text))
+    except ValueError as error:
+        raise UsageError(f"--model {text!r} is not a model", remedy=f"give {error}") from None
 
 
 def _mode(text: str) -> Mode:
@@ -84,9 +93,17 @@ def _mode(text: str) -> Mode:
 
 
 def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise UsageError(f"--max-steps {text!r} is not a number", remedy="give 1 or more")
-    return int(text)
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit():
+        raise UsageError(f"--max-steps {text!r} is not a whole number", remedy="give 1 or more")
+    rule = RULES["max_steps"]
+    if text != digits or not digits.strip("0"):
+        raise UsageError(f"--max-steps {text} must be {rule.least:.0f} or more")
+    try:
+        return int(read_value(rule, text, words=True))
+    except ValueError:
+        most = f"{rule.most:,.0f}"
+        raise UsageError(f"--max-steps {text[:20]} must be {most} or less") from None
 
 
 def _identifier(text: str) -> str:
@@ -102,5 +119,6 @@ def _unknown(word: str) -> str:
 
 def _remedy(word: str) -> str:
     if word.startswith("-"):
-        return "see %%mewcode --help"
+        near = difflib.get_close_matches(word, OPTION_HELP, n=1)
+        return f"did you mean {near[0]}?" if near else "see %%mewcode --help"
     return "the prompt goes on the lines below"

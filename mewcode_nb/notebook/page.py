@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mewcode_nb.widgets.html import escape, prose, visible
+from mewcode_nb.widgets.markdown import inert, inert_inline
 
 __all__ = ["Page", "code_span"]
 
@@ -37,8 +38,13 @@ class Page:
         return cls(visible(text), markdown, f'<p style="{style}">{escape(text)}</p>')
 
     @classmethod
-    def table(cls, rows: Iterable[tuple[str, ...]], after: str = "") -> Page:
-        """Rows of two or more columns, the first a name; `after` is text below, shown as it is."""
+    def answer(cls, heading: str, text: str) -> Page:
+        """A model's words under a heading of ours: Markdown of which nothing runs or is fetched."""
+        return cls(prose(f"{heading}\n\n{text}"), f"**{inert_inline(heading)}**\n\n{inert(text)}")
+
+    @classmethod
+    def table(cls, rows: Iterable[tuple[str, ...]], after: Page | None = None) -> Page:
+        """Rows of two or more columns, the first a name; `after` stands below."""
         kept = [tuple(_one_line(cell) for cell in row) for row in rows]
         count = max((len(row) for row in kept), default=0)
         widths = [max(len(row[at]) for row in kept if at < len(row)) for at in range(count)]
@@ -49,9 +55,8 @@ class Page:
         lines = ["|" + " |" * count, "|" + " --- |" * count]
         lines += ["| " + " | ".join(code_span(cell) for cell in row) + " |" for row in kept]
         markdown = "\n".join(lines)
-        if after:
-            below = cls.fixed(after)
-            return cls(f"{plain}\n\n{below.plain}", f"{markdown}\n\n{below.markdown}")
+        if after is not None:
+            return cls(f"{plain}\n\n{after.plain}", f"{markdown}\n\n{after.markdown}")
         return cls(plain, markdown)
 
     def bundle(self) -> dict[str, str]:

@@ -6,20 +6,33 @@ a cell that the user ran, never from code the agent runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import UsageError
 from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.page import Page
-from mewcode_nb.notebook.words import FIXED_SETTINGS, SETTING_NAMES, line_help
+from mewcode_nb.notebook.words import (
+    FIXED_SETTINGS,
+    SETTING_NAMES,
+    SUBCOMMANDS,
+    line_help,
+    status_words,
+    subcommand_help,
+)
 
 if TYPE_CHECKING:
+    from mewcode_nb.events import Notice
+    from mewcode_nb.notebook.locate import NotebookPlace
     from mewcode_nb.notebook.runtime import Runtime
     from mewcode_nb.widgets.words import Words
 
 __all__ = ["COMMANDS", "run"]
+
+_DEFAULT = "default"
+"""In place of a value: take back what was chosen in this kernel."""
 
 
 def run(name: str, rest: str, runtime: Runtime) -> Page:
@@ -28,12 +41,14 @@ def run(name: str, rest: str, runtime: Runtime) -> Page:
     if command is None:
         raise UsageError(
             f"{name!r} is not a subcommand of %mewcode",
-            remedy="a prompt goes into a cell that starts with %%mewcode",
+            remedy=_meant(name, SUBCOMMANDS)
+            or "a prompt goes into a cell that starts with %%mewcode",
         )
     return command(rest, runtime)
 
 
 def _status(rest: str, runtime: Runtime) -> Page:
+    _no_words("status", rest)
     project, words = runtime.project(), runtime.words()
     key = project.credentials.origin if project.credentials.found else words("no_key")
     spent = runtime.spent
@@ -44,16 +59,39 @@ def _status(rest: str, runtime: Runtime) -> Page:
         "key": words("no_key_needed") if runtime.in_tutorial else key,
         "mode": project.settings.mode,
         "front_end": frontend_kind(runtime.shell),
-        "notebook": str(project.place.path or words("unknown")),
-        "found_by": project.place.source,
+        **_notebook(project.place, words),
         "root": str(project.root),
         "tokens": words("spent", input=f"{spent.total_input:,}", output=f"{spent.output_tokens:,}"),
         "sdk": words("sdk_loaded" if runtime.sdk_loaded() else "sdk_not_loaded"),
     }
     rows = [(words(f"status_{name}"), value) for name, value in values.items()]
+    if ended := _ended(runtime):
+        rows.append((status_words(words.language)["last_turn"], words(ended)))
     last = runtime.last
-    after = f"{words('last_answer', turn=last.turn)}\n\n{last.text}" if last else ""
-    return Page.table(rows, after=after)
+    answer = Page.answer(words("last_answer", turn=last.turn), last.text) if last else None
+    return Page.table(rows, after=answer)
+
+
+def _notebook(place: NotebookPlace, words: Words) -> dict[str, str]:
+    if place.path is not None:
+        return {"notebook": str(place.path), "found_by": place.source}
+    stands_in = status_words(words.language)["stands_in"]
+    return {"notebook": stands_in.format(folder=place.folder)}
+
+
+def _ended(runtime: Runtime) -> str:
+    """How the session's last turn broke off, as a key of `Words`; empty when it did not."""
+    if runtime.conversation is None or runtime.busy:
+        return ""
+    from mewcode_nb.agent.stops import INTERRUPTED
+
+    history = runtime.conversation.agent.history
+    finished = runtime.last.turn if runtime.last else 0
+    if not history or history[-1].turn <= finished:
+        return ""
+    # A turn that broke off leaves a remark to the model as the last message.
+    remark = "".join(str(block.get("text", "")) for block in history[-1].content)
+    return "interrupted" if INTERRUPTED in remark else "failed"
 
 
 def _session(runtime: Runtime, words: Words) -> str:
@@ -62,7 +100,7 @@ def _session(runtime: Runtime, words: Words) -> str:
         return words("no_session")
     if conversation.folder is None:
         return words("in_memory", session=conversation.session_id)
-    return words("stored_in", session=conversation.session_id, folder=conversation.folder)
+    return words("stored_in", session=conversation.session_id, folder=conversation.folder.parent)
 
 
 def _new(rest: str, runtime: Runtime) -> Page:
@@ -102,17 +140,19 @@ def _config(rest: str, runtime: Runtime) -> Page:
 
     key, _, value = rest.partition(" ")
     if key and key not in SETTING_NAMES:
-        raise UsageError(f"{key!r} is not a setting", remedy="%mewcode config lists them")
-    if value.strip():
-        runtime.choose(key, value.strip())
+        near = _meant(key, SETTING_NAMES)
+        raise UsageError(f"{key!r} is not a setting", remedy=near or "%mewcode config lists them")
+    if value := value.strip():
+        runtime.choose(key, None if value == _DEFAULT else value)
     project = runtime.project()
     table = settings_table(project.loaded, project.credentials)
+    notices = [f"! {_sentence(notice)}" for notice in project.loaded.notices]
     if key:
         kept = [line for line in table.splitlines() if line.split()[0] in {"setting", key}]
-        if value.strip() and key in FIXED_SETTINGS and runtime.conversation is not None:
+        kept += [notice for notice in notices if notice.startswith(f"! {key} ")]
+        if value and key in FIXED_SETTINGS and runtime.conversation is not None:
             kept.append(runtime.words()("holds_next"))
         return Page.fixed("\n".join(kept))
-    notices = [f"! {notice.text}" for notice in project.loaded.notices]
     return Page.fixed("\n".join([table, *notices]))
 
 
@@ -146,7 +186,13 @@ def _tutorial(rest: str, runtime: Runtime) -> Page:
 
 
 def _help(rest: str, runtime: Runtime) -> Page:
-    return Page.fixed(line_help(runtime.words().language))
+    language = runtime.words().language
+    if not rest:
+        return Page.fixed(line_help(language))
+    if rest not in SUBCOMMANDS:
+        remedy = _meant(rest, SUBCOMMANDS) or "see %mewcode help"
+        raise UsageError(f"{rest!r} is not a subcommand of %mewcode", remedy=remedy)
+    return Page.fixed(subcommand_help(rest, language))
 
 
 def _ask(rest: str, runtime: Runtime) -> Page:
@@ -156,6 +202,15 @@ def _ask(rest: str, runtime: Runtime) -> Page:
 def _no_words(name: str, rest: str) -> None:
     if rest:
         raise UsageError(f"{name} takes no words: {rest!r}", remedy="see %mewcode help")
+
+
+def _meant(typed: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(typed, list(names), n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _sentence(notice: Notice) -> str:
+    return f"{notice.text} — {notice.remedy}" if notice.remedy else notice.text
 
 
 COMMANDS: dict[str, Callable[[str, Runtime], Page]] = {

@@ -14,6 +14,8 @@ __all__ = [
     "SUBCOMMANDS",
     "line_help",
     "option_help",
+    "status_words",
+    "subcommand_help",
 ]
 
 MODES = ("plan", "ask", "edit", "open")
@@ -42,6 +44,17 @@ SETTING_NAMES = (
 FIXED_SETTINGS = frozenset({"cache_ttl", "thinking"})
 """What a session keeps as it was when it began."""
 
+_FORMS = {
+    "-m, --model MODEL": "--model",
+    "--mode MODE": "--mode",
+    "--new": "--new",
+    "--no-tools": "--no-tools",
+    "--max-steps N": "--max-steps",
+    "-o NAME": "-o",
+    "-h, --help": "--help",
+}
+"""How an option is written, to its name."""
+
 OPTION_HELP: dict[str, str] = {
     "-m": "model for this turn",
     "--model": "model for this turn",
@@ -69,10 +82,13 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "new": ("", "begin a new session with the next prompt"),
     "model": ("[NAME]", "show or choose the model"),
     "mode": ("[plan|ask|edit|open]", "show or choose what may run without asking"),
-    "config": ("[KEY [VALUE]]", "every setting with its origin, or set one for this kernel"),
+    "config": (
+        "[KEY [VALUE|default]]",
+        "settings and their origins; VALUE holds in this kernel, default takes it back",
+    ),
     "instructions": ("", "the MEWCODE.md files in force"),
     "tutorial": ("[on|off]", "practise on recorded answers, without a key"),
-    "help": ("", "this help"),
+    "help": ("[SUBCOMMAND]", "this help, or that of one subcommand"),
 }
 """Name to (arguments, help)."""
 
@@ -83,10 +99,10 @@ _SUBCOMMAND_HELP_ZH: dict[str, str] = {
     "new": "下一条提示开始新的会话",
     "model": "查看或选择模型",
     "mode": "查看或选择哪些操作不必询问",
-    "config": "每项设置及其来源，或为本内核设置一项",
+    "config": "各项设置及其来源；VALUE 只在本内核生效，default 撤销它",
     "instructions": "正在生效的 MEWCODE.md 文件",
     "tutorial": "用录制好的回答练习，不需要密钥",
-    "help": "显示本帮助",
+    "help": "显示本帮助，或某个子命令的帮助",
 }
 
 
@@ -97,16 +113,43 @@ def option_help(language: str = "en") -> dict[str, str]:
 
 def line_help(language: str = "en") -> str:
     """Help for the line magic."""
-    chinese = language == "zh"
-    helps = {name: text for name, (_, text) in SUBCOMMANDS.items()}
-    helps |= _SUBCOMMAND_HELP_ZH if chinese else {}
-    rows = [
-        f"  {f'{name} {arguments}'.strip():<32} {helps[name]}"
-        for name, (arguments, _) in SUBCOMMANDS.items()
-    ]
-    last = (
-        "提示请写在以 %%mewcode 开头的单元格里"
-        if chinese
-        else "A prompt goes into a cell: %%mewcode"
+    cell = (
+        "提示请写在以 %%mewcode [options] 开头的单元格里："
+        if language == "zh"
+        else "A prompt goes into a cell that starts with %%mewcode [options]:"
     )
-    return "%mewcode SUBCOMMAND\n\n" + "\n".join(rows) + f"\n\n{last}"
+    options = option_help(language)
+    return "\n".join(
+        [
+            "%mewcode SUBCOMMAND",
+            "",
+            *(f"  {usage:<32} {text}" for usage, text in _usages(language).values()),
+            "",
+            cell,
+            "",
+            *(f"  {form:<32} {options[option]}" for form, option in _FORMS.items()),
+        ]
+    )
+
+
+def subcommand_help(name: str, language: str = "en") -> str:
+    """Help for one subcommand; a name that is none is a `KeyError`."""
+    usage, text = _usages(language)[name]
+    values = f"\n\n  KEY: {', '.join(SETTING_NAMES)}" if name == "config" else ""
+    return f"%mewcode {usage}\n\n  {text}{values}"
+
+
+def status_words(language: str = "en") -> dict[str, str]:
+    """The names of rows that `%mewcode status` shows only where they apply."""
+    if language == "zh":
+        return {"last_turn": "上一轮", "stands_in": "未知；以工作目录代替：{folder}"}
+    return {"last_turn": "last turn", "stands_in": "unknown; the working folder {folder} stands in"}
+
+
+def _usages(language: str) -> dict[str, tuple[str, str]]:
+    """Subcommand to (how it is written, what it does)."""
+    chinese = _SUBCOMMAND_HELP_ZH if language == "zh" else {}
+    return {
+        name: (f"{name} {arguments}".strip(), chinese.get(name, text))
+        for name, (arguments, text) in SUBCOMMANDS.items()
+    }

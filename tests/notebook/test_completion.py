@@ -19,6 +19,13 @@ from mewcode_nb.notebook.completion import complete_magic, suggestions
         ("%mewcode mode p", ["plan"]),
         ("%mewcode tutorial o", ["on", "off"]),
         ("%mewcode config max_s", ["max_steps"]),
+        ("%mewcode config mode ", ["plan", "ask", "edit", "open", "default"]),
+        ("%mewcode config mode e", ["edit"]),
+        ("%mewcode config preload ", ["true", "false", "default"]),
+        ("%mewcode config max_steps ", ["default"]),
+        ("%mewcode config nonsense ", []),
+        ("%mewcode config mode plan ", []),
+        ("%mewcode help con", ["config"]),
         ("%mewcode", []),
         ("x = 1 --mo", []),
         ("%mewcodes --mo", []),
@@ -32,10 +39,18 @@ def test_the_shell_offers_options_and_no_python_names_for_them(ipython_shell):
     ipython_shell.Completer.custom_matchers.append(complete_magic)
     offered = []
     with provisionalcompleter():
-        for line in ("%%mewcode --mo", "%%mewcode --mode ed", "%%mewcode --", "import o; o.--mo"):
+        for line in (
+            "%%mewcode --mo",
+            "%%mewcode --mode ed",
+            "%%mewcode --",
+            "import o; o.--mo",
+            "%mewcode config mode ",
+        ):
             found = ipython_shell.Completer.completions(line, len(line))
             offered.append([line[: item.start] + item.text for item in found])
     assert offered[0] == ["%%mewcode --mode", "%%mewcode --model"]
     assert offered[1] == ["%%mewcode --mode edit"]
     assert "%%mewcode --no-tools" in offered[2]
     assert offered[3] == []
+    words = sorted(line.removeprefix("%mewcode config mode ") for line in offered[4])
+    assert words == ["ask", "default", "edit", "open", "plan"]

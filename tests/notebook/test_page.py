@@ -35,9 +35,17 @@ def test_fixed_text_is_one_fence_with_the_text_in_it(text):
 
 
 def test_a_table_aligns_its_plain_form_and_shows_text_below():
-    page = Page.table([("model", "x"), ("key", "not set")], after="last\nwords")
+    page = Page.table([("model", "x"), ("key", "not set")], after=Page.fixed("last\nwords"))
     assert page.plain == "model  x\nkey    not set\n\nlast\nwords"
     assert "| `model` | `x` |" in page.markdown
+
+
+def test_an_answer_is_markdown_of_which_nothing_runs_under_a_plain_heading():
+    page = Page.answer("Last *one*", "# Title\n\n<script>x</script> ![i](http://h/i)")
+    assert page.plain == "Last *one*\n\n# Title\n\n<script>x</script> ![i](http://h/i)"
+    assert page.markdown.startswith("**Last &#42;one&#42;**\n\n# Title\n")
+    assert "<script" not in page.markdown
+    assert "![" not in page.markdown
 
 
 def test_a_warning_is_red_by_the_theme_and_escaped():
@@ -51,7 +59,7 @@ def test_a_warning_is_red_by_the_theme_and_escaped():
     [
         Page.fixed("a\x1b[2Jb"),
         Page.warning("a\x1b[2Jb"),
-        Page.table([("x", "a\x1b[2Jb")], after="c\x1b]0;title\x07"),
+        Page.table([("x", "a\x1b[2Jb")], after=Page.answer("h\x1b[1m", "c\x1b]0;title\x07")),
     ],
 )
 def test_no_form_carries_an_escape_sequence(page):

@@ -120,6 +120,15 @@ def test_every_subcommand_has_a_plain_and_a_markdown_form(loaded, cell):
         ("%mewcode config max_steps many", "many"),
         ("%mewcode tutorial maybe", "'maybe'"),
         ("%mewcode new please", "'please'"),
+        ("%mewcode status please", "'please'"),
+        ("%mewcode help xyzzy", "'xyzzy'"),
+        ("%mewcode statsu", "did you mean status?"),
+        ("%mewcode help confg", "did you mean config?"),
+        ("%mewcode config max_step 3", "did you mean max_steps?"),
+        ("%mewcode config max_steps 0", "a whole number from 1"),
+        ('%mewcode model ""', "a name without spaces or quotes"),
+        ("%mewcode config base_url ftp://x", "ftp://x — allowed: an http:// or https:// address"),
+        ("%mewcode config base_url localhost:80", "allowed: an http:// or https:// address"),
         ("%mewcode ask", "nothing to ask"),
     ],
 )
@@ -159,3 +168,89 @@ def test_the_tutorial_says_that_it_is_no_model_and_answers_without_a_key(
     assert loaded.sent() == []
     loaded.run("%mewcode tutorial off")
     assert not loaded.run("%%mewcode\nhello").success
+
+
+def test_default_takes_back_what_was_chosen_in_this_kernel(loaded, monkeypatch, capsys):
+    monkeypatch.setenv("MEWCODE_MAX_STEPS", "9")
+    loaded.run("%mewcode config max_steps 7")
+    capsys.readouterr()
+    assert loaded.run("%mewcode config max_steps default").success
+    (row,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("max_steps")]
+    assert row.split() == ["max_steps", "9", "environment", "MEWCODE_MAX_STEPS"]
+
+
+def test_help_of_one_subcommand_is_its_own(loaded, capsys):
+    assert loaded.run("%mewcode help config").success
+    shown = capsys.readouterr().out
+    assert "%mewcode config [KEY [VALUE|default]]" in shown
+    assert "instructions_fallback" in shown
+    assert "tutorial" not in shown
+
+
+def test_config_shows_the_address_without_its_secrets_and_what_is_wrong_with_it(loaded, capsys):
+    loaded.run("%mewcode config base_url http://gateway.example:81/api/v1?token=abc#frag")
+    shown = capsys.readouterr().out
+    row = ["base_url", "http://gateway.example:81/api/v1", "this", "kernel"]
+    assert row in [line.split() for line in shown.splitlines()]
+    assert "over http: the key can be read on the way — use an https address" in shown
+    assert "should not end in /v1: the client adds it — leave /v1 out" in shown
+    assert "abc" not in shown
+    assert "frag" not in shown
+
+
+def test_the_first_turn_shows_that_the_key_goes_over_plain_http(loaded, capsys, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://192.0.2.1:9")
+    monkeypatch.setenv("MEWCODE_MAX_RETRIES", "0")
+    monkeypatch.setenv("MEWCODE_CONNECT_SECONDS", "0.1")
+    loaded.run("%%mewcode\nhi")
+    assert "over http: the key can be read on the way" in capsys.readouterr().out
+
+
+def test_status_names_the_session_once_and_an_unknown_notebook_in_one_row(loaded, capsys):
+    loaded.run("%%mewcode\nhi")
+    capsys.readouterr()
+    loaded.run("%mewcode status")
+    shown = capsys.readouterr().out
+    conversation = loaded.runtime.conversation
+    assert shown.count(conversation.session_id) == 1
+    assert str(conversation.folder.parent) in shown
+    rows = [row for row in shown.splitlines() if "notebook " in row or "stands in" in row]
+    place = conversation.project.place.folder
+    assert len(rows) == 1
+    assert rows[0].split(None, 1)[1] == f"unknown; the working folder {place} stands in"
+    assert "found by" not in shown
+
+
+def test_status_shows_the_last_answer_as_inert_markdown(loaded):
+    loaded.server.add("# Title\n\n<b>bold</b>")
+    loaded.run("%%mewcode\nhi")
+    published = []
+    loaded.shell.display_pub.publish = lambda data, **kwargs: published.append(data)
+    loaded.run("%mewcode status")
+    (bundle,) = published
+    assert bundle["text/plain"].endswith("Last answer (turn 1):\n\n# Title\n\n<b>bold</b>")
+    below = bundle["text/markdown"].partition("Last answer")[2]
+    assert "\n\n# Title\n" in below
+    assert "<b>" not in below
+
+
+def test_status_says_how_a_turn_that_broke_off_ended(loaded, capsys, monkeypatch):
+    loaded.server.add("fine", fail(400, message="no such thing"))
+    shown = []
+    for cell in ("%%mewcode\nhi", "%%mewcode\nagain", "%%mewcode\nand again"):
+        loaded.run(cell)
+        capsys.readouterr()
+        loaded.run("%mewcode status")
+        shown.append([r for r in capsys.readouterr().out.splitlines() if r.startswith("last turn")])
+    assert [[row.split()[-1] for row in rows] for rows in shown] == [[], ["error"], []]
+
+
+def test_status_says_that_the_last_turn_was_interrupted(loaded, capsys):
+    call = tool_use("run_python", code="import signal; signal.raise_signal(signal.SIGINT)")
+    loaded.run("%mewcode mode open")
+    loaded.server.add(reply(call))
+    assert not loaded.run("%%mewcode\nhi").success
+    capsys.readouterr()
+    loaded.run("%mewcode status")
+    (row,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("last turn")]
+    assert row.split() == ["last", "turn", "interrupted"]
