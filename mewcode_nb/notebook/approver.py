@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from mewcode_nb.config import Settings
+from mewcode_nb.errors import Interrupted
 from mewcode_nb.events import Decision, Effect, Proposal
 from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.render import DisplayPublisher
@@ -199,7 +200,9 @@ class NotebookApprover:
     async def ask(self, proposal: Proposal) -> Decision:
         """The answer, from an earlier one for the session, a person, or the policy.
 
-        Raises `asyncio.CancelledError` when the person interrupts the cell instead.
+        Raises `asyncio.CancelledError` when the person interrupts the cell instead, `Interrupted`
+        when the page with the card is reloaded or closed: it gets no outputs of a running cell, so
+        no other card or line of input could reach the person.
         """
         if self._grants.covers(proposal):
             return Decision(allow=True, by="session", reason=self._words("by_session"))
@@ -219,18 +222,19 @@ class NotebookApprover:
         """The answer of a card, or None when no page drew it."""
         from mewcode_nb.widgets.approval import (
             Answer,
+            Gone,
             card_view,
         )
 
         loop = asyncio.get_running_loop()
         covers, nonce = self._covers(proposal), secrets.token_hex(16)
         rendered: asyncio.Future[None] = loop.create_future()
-        answered: asyncio.Future[Answer] = loop.create_future()
+        answered: asyncio.Future[Answer | Gone] = loop.create_future()
 
         def settle(message: object) -> None:
             if not rendered.done():
                 rendered.set_result(None)
-            if isinstance(message, Answer) and not answered.done():
+            if isinstance(message, (Answer, Gone)) and not answered.done():
                 answered.set_result(message)
 
         def receive(message: object) -> None:
@@ -247,11 +251,15 @@ class NotebookApprover:
             decision, outcome = await self._card_answer(rendered, answered)
         finally:
             self._settle_card(card, display, outcome)
+        if isinstance(decision, Interrupted):
+            raise decision
         return decision
 
     async def _card_answer(
         self, rendered: asyncio.Future[None], answered: asyncio.Future[Any]
-    ) -> tuple[Decision | None, str]:
+    ) -> tuple[Decision | Interrupted | None, str]:
+        from mewcode_nb.widgets.approval import Gone
+
         words, seconds = self._words, self._settings.approval_seconds
         try:
             # Not `wait_for`: before Python 3.12 it loses an interrupt that comes with the result.
@@ -265,6 +273,8 @@ class NotebookApprover:
         except TimeoutError:
             reason = words("expired", seconds=f"{seconds:g}")
             return Decision(allow=False, by="policy", reason=reason), reason
+        if isinstance(answer, Gone):
+            return _page_gone(), words("page_gone")
         by, allow = words("by_user"), answer.kind != "deny"
         decision = Decision(allow, "user", answer.reason, remember=answer.kind == "session")
         outcome = words("allowed" if allow else "denied", by=by)
@@ -298,6 +308,12 @@ class NotebookApprover:
             return ""
         name = "covers_tool" if key[0] == "edit" else "covers_exact"
         return self._words(name, tool=visible(proposal.tool))
+
+
+def _page_gone() -> Interrupted:
+    return Interrupted(
+        "the page was reloaded or closed while a question was open", remedy="run the cell again"
+    )
 
 
 def parse_reply(reply: str, *, session: bool) -> Decision | None:

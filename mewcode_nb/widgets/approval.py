@@ -21,7 +21,15 @@ from mewcode_nb.widgets.cards import size_words
 from mewcode_nb.widgets.html import clip, visible
 from mewcode_nb.widgets.words import Words
 
-__all__ = ["Answer", "ApprovalCard", "CardMessage", "Rendered", "card_view", "parse_message"]
+__all__ = [
+    "Answer",
+    "ApprovalCard",
+    "CardMessage",
+    "Gone",
+    "Rendered",
+    "card_view",
+    "parse_message",
+]
 
 _STATIC = Path(__file__).parent / "static"
 _BODY_LIMIT = 1_000_000
@@ -43,7 +51,12 @@ class Answer:
     reason: str = ""
 
 
-CardMessage: TypeAlias = Rendered | Answer
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The page with the card is being reloaded or closed: nobody can press a button any more."""
+
+
+CardMessage: TypeAlias = Rendered | Answer | Gone
 
 
 def card_view(words: Words, proposal: Proposal, *, nonce: str, covers: str) -> dict[str, object]:
@@ -72,6 +85,8 @@ def parse_message(content: object, *, nonce: str, session: bool) -> CardMessage 
         return None
     if content.get("kind") == "rendered":
         return Rendered()
+    if content.get("kind") == "gone":
+        return Gone()
     reason = content.get("reason", "")
     if content.get("kind") != "answer" or not isinstance(reason, str):
         return None
@@ -137,5 +152,5 @@ class ApprovalCard(anywidget.AnyWidget):
         with self._lock:
             if self._answered:
                 return
-            self._answered = isinstance(message, Answer)
+            self._answered = not isinstance(message, Rendered)
         self._on_message(message)

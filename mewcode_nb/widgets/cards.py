@@ -45,6 +45,8 @@ _PRE = (
     "background:var(--jp-layout-color2,rgba(128,128,128,.12));"
     "color:var(--jp-content-font-color1,inherit)"
 )
+_NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""Classes by which the typesetters pass an element over: `echo $A $B` is no formula."""
 _OUTPUT_LINES = 40
 _OUTPUT_CHARACTERS = 4_000
 _PROPOSAL_CHARACTERS = 20_000
@@ -69,7 +71,8 @@ def line(words: str, *, tone: Tone = "normal") -> Bundle:
     """One line of our own."""
     flat = " ".join(visible(words).split("\n"))
     return {
-        "text/html": f'<div style="color:{_COLOURS[tone]};font-size:90%">{escape(flat)}</div>',
+        "text/html": f'<div class="{_NO_FORMULAS}" style="color:{_COLOURS[tone]};font-size:90%">'
+        f"{escape(flat)}</div>",
         "text/markdown": inert_inline(flat),
         "text/plain": flat,
     }

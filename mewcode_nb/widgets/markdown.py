@@ -7,7 +7,9 @@ an image or an unsafe link is written as an entity, and code that is nested or o
 `<code>` or `<pre>` of our own whose text is entities throughout. What stays raw is a fence at the
 margin, between blank lines, longer than any fence inside it and always closed: all parsers agree
 about that one. Formulas stay, but without quotes or tags, because JupyterLab takes them out before
-it parses and pastes them back into the finished HTML, attributes included.
+it parses and pastes them back into the finished HTML, attributes included. Any other dollar sign
+stands in an element of its own: the page's typesetter reads the finished text, where an escaped or
+encoded dollar is a dollar again, but it pairs none across elements.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ _ABSOLUTE = re.compile(r"(?:https?://|mailto:).+", re.IGNORECASE)
 _ENTITY_CHARACTERS = re.compile(r"""[&<>"'`$*_\[\](){}!\\|~@#:^\n\t]""")
 _DEFINITION = re.compile(r" {0,3}\[[^\[\]\\`<>$&!\n]+\]:[ \t]+https?://[^\s<>\"'`$&\\()]+[ \t]*\Z")
 _TEXT = re.compile(
-    r"""(?P<math>\$\$[^$`"]+\$\$|\$(?![\s$])[^$`"\n]*?(?<![\s$])\$(?![\d$])
+    r"""(?P<math>\$\$[^$`"]+\$\$|\$(?![\s$])[^$`"\n]*?(?<![\s$\\])\$(?![\d$])
         |\\begin\{(?P<env>[a-z]+\*?)\}[^$`"]{0,1500}?\\end\{(?P=env)\})
+    |\\\((?P<round>(?:[^\\$`"'\n]|\\[^()\[\]$`"'\n])+?)\\\)(?!\d)
+    |(?m:^)(?P<indent>[ \t]*)\\\[(?P<square>(?:[^\\$`"']|\\[^()\[\]$`"'])+?)\\\][ \t]*(?m:$)
     |(?P<escaped>\\[!-/:-@\[-`{-~])
     |(?P<ticks>`+)
     |<(?P<auto>(?:https?://|mailto:)[^\s<>"'`$&\\]+)>
@@ -88,7 +92,7 @@ def inert(text: str) -> str:
 
 def inert_inline(text: str) -> str:
     """One line of words for Markdown, of which nothing at all is markup."""
-    return _ENTITY_CHARACTERS.sub(_entity, " ".join(prose(text).split("\n")))
+    return _words(" ".join(prose(text).split("\n")))
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -182,8 +186,8 @@ def _inert_text(text: str) -> str:
 
 def _replacement(found: re.Match[str]) -> str:
     kind = found.lastgroup
-    if found["math"]:
-        return _math(found["math"])
+    if found["math"] or found["round"] or found["square"]:
+        return _math(found["math"]) if found["math"] else _bracketed(found)
     if found["escaped"]:
         return _escaped(found["escaped"])
     if found["image"]:
@@ -194,27 +198,44 @@ def _replacement(found: re.Match[str]) -> str:
     if kind == "auto":
         return found["auto"]
     if kind in {"bang", "begin", "char"}:
-        return _entity(found)
+        return _DOLLAR if found["char"] == "$" else _entity(found)
     return "]&#40;" if kind == "paren" else "]&#58;"
 
 
 def _escaped(pair: str) -> str:
     """A backslash escape; written as an entity where the character could matter to some parser."""
-    return f"&#{ord(pair[1])};" if pair[1] in '<&`$![]\\"()' else pair
+    if pair[1] == "$":
+        return _DOLLAR
+    return f"&#{ord(pair[1])};" if pair[1] in '<&`![]\\"()' else pair
 
 
-def _math(source: str) -> str:
-    """A formula without anything that is markup where formulas are not known."""
+def _balanced(source: str) -> bool:
     depth = 0
     for char in source.replace("\\{", "").replace("\\}", ""):
         depth += (char == "{") - (char == "}")
         if depth < 0:
             break
-    if depth:
-        return _ENTITY_CHARACTERS.sub(_entity, source)
+    return depth == 0
+
+
+def _math(source: str) -> str:
+    """A formula without anything that is markup where formulas are not known."""
+    if not _balanced(source):
+        return _words(source)
     source = _OPEN_BRACKET.sub(r"\\lbrack ", source)
     source = source.replace("<", "\\lt ").replace("](", "]{}(").replace("]:", "]{}:")
     return source.replace("![", "!{}[")
+
+
+def _bracketed(found: re.Match[str]) -> str:
+    """A formula in LaTeX's own brackets, which Markdown takes for escaped brackets."""
+    content = found["round"] or found["square"]
+    formula = content.strip()
+    # A backslash before the closing dollar would make it a character of the formula.
+    whole = formula and not formula.endswith("\\") and _balanced(formula)
+    if found["round"]:
+        return _math(f"${formula}$") if whole else _words(f"({content})")
+    return found["indent"] + (_math(f"$${content}$$") if whole else _words(f"[{content}]"))
 
 
 def _link(found: re.Match[str]) -> str:
@@ -243,4 +264,10 @@ def _entity(found: re.Match[str]) -> str:
     return "".join(_NAMED.get(char, f"&#{ord(char)};") for char in found[0])
 
 
+def _words(text: str) -> str:
+    """The text as it was typed, in running Markdown."""
+    return _ENTITY_CHARACTERS.sub(_entity, text).replace("&#36;", _DOLLAR)
+
+
+_DOLLAR = "<span>&#36;</span>"
 _NAMED = {"<": "&lt;", "&": "&amp;", '"': "&quot;", ">": "&gt;"}

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
+from mewcode_nb.events import Effect, Proposal
+from mewcode_nb.widgets.approval import ApprovalCard, card_view
+from mewcode_nb.widgets.words import Words
+
 PAYLOADS = [
     "<script>window.pwn=1</script>",
     "<img src='http://127.0.0.1:9/x' onerror='window.pwn=1'>",
@@ -99,3 +105,106 @@ def test_w_04_one_use_and_a_forged_message_is_ignored(notebook):
     button.dblclick()
     page.wait_text(1, "ANSWER True user True")
     assert "allowed by you" in page.output(1)
+
+
+def test_a_reload_with_an_open_card_frees_the_kernel(notebook):
+    page = notebook([], [ASK, "print('free:', 'decision' in globals())"])
+    page.run(1, wait=False)
+    page.button("Allow once").wait_for()
+    # The server calls a kernel idle as soon as one of its threads is: only a cell can tell.
+    page.page.on("dialog", lambda dialog: dialog.accept())
+    page.page.reload()
+    page.open()
+    page.run(2, wait=False)
+    page.wait_text(2, "free: False")
+
+
+def test_prices_are_no_formulas_and_formulas_are(notebook):
+    show = (
+        "from mewcode_nb.widgets import cards\n"
+        "for bundle in (cards.text(r'price $5 and $6, \\$7 and \\$8, \\(a^2\\)'),\n"
+        "               cards.line('echo $ONE $TWO'),\n"
+        "               {'text/markdown': cards.line('echo $ONE $TWO')['text/markdown']}):\n"
+        "    get_ipython().display_pub.publish(bundle)\n"
+    )
+    page = notebook([], [show])
+    page.run(1)
+    page.page.locator("mjx-container").first.wait_for()
+    assert page.page.locator("mjx-container").count() == 1
+    assert page.output(1).startswith("price $5 and $6, $7 and $8, ")
+    assert page.output(1).count("echo $ONE $TWO") == 2
+
+
+DIFF = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n same\n--- old\n+++ new"
+DRAW = """async ([script, view]) => {
+  window.sent = [];
+  window.heard = {};
+  const state = window.state = { view, closed: "" };
+  const model = { get: (name) => state[name], send: (message) => window.sent.push(message),
+                  on: (name, call) => { window.heard[name] = call; }, off: () => {} };
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const part = await import(url);
+  window.dispose = part.default.render({ model, el: document.querySelector("main") });
+}"""
+
+
+@pytest.fixture
+def card(chromium):
+    context = chromium.new_context(viewport={"width": 520, "height": 600})
+    page = context.new_page()
+    proposal = Proposal(
+        "1", "edit_file", Effect.EDIT, "edit " + "x" * 90, diff=DIFF, risks=("one", "two" * 60)
+    )
+    view = card_view(Words(), proposal, nonce="n1", covers="all edits by edit_file")
+    filling = "<div style='height:2000px'></div>"
+    page.set_content(f"<style>{ApprovalCard._css}</style>{filling}<main></main>{filling}")
+    page.evaluate(DRAW, [str(ApprovalCard._esm), view])
+    yield page
+    context.close()
+
+
+def _sent(page):
+    return [message["kind"] for message in page.evaluate("() => window.sent")]
+
+
+def test_a_card_is_in_view_and_fits_a_narrow_page(card):
+    card.wait_for_function("() => window.scrollY > 0")
+    assert card.get_by_role("button", name="Deny").evaluate(
+        "(node) => node.getBoundingClientRect().bottom <= window.innerHeight"
+    )
+    assert card.evaluate("() => document.documentElement.scrollWidth") <= 520
+    below = card.locator(".mewcode-approval-reason").bounding_box()
+    row = card.locator(".mewcode-approval-row").bounding_box()
+    assert below["y"] >= row["y"] + row["height"]
+
+
+def test_a_card_names_risks_once_paints_only_changes_and_marks_the_primary_button(card):
+    assert card.locator(".mewcode-approval").inner_text().count("Look twice:") == 1
+    assert card.locator(".mewcode-approval-risks li").count() == 2
+    assert card.locator(".mewcode-approval-removed").all_inner_texts() == ["--- old\n"]
+    assert card.locator(".mewcode-approval-added").all_inner_texts() == ["+++ new\n"]
+    colours = [
+        card.get_by_role("button", name=name).evaluate(
+            "(node) => getComputedStyle(node).backgroundColor"
+        )
+        for name in ("Allow once", "Allow for this session", "Deny")
+    ]
+    assert colours[0] == "rgb(25, 118, 210)"
+    assert len(set(colours)) == 3
+
+
+@pytest.mark.parametrize("end", ["dispose", "answer", "closed"])
+def test_a_card_tells_of_a_page_that_goes_away_only_while_it_is_open(card, end):
+    leave = "() => window.dispatchEvent(new Event('pagehide'))"
+    card.evaluate(leave)
+    assert card.evaluate("() => window.sent.at(-1)") == {"kind": "gone", "nonce": "n1"}
+    if end == "dispose":
+        card.evaluate("() => window.dispose()")
+    elif end == "answer":
+        card.get_by_role("button", name="Deny").click()
+    else:
+        card.evaluate("() => { window.state.closed = 'late'; window.heard['change:closed'](); }")
+    before = _sent(card)
+    card.evaluate(leave)
+    assert _sent(card) == before
+    assert before.count("gone") == 1

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from mewcode_nb.config import Settings
+from mewcode_nb.errors import Interrupted
 from mewcode_nb.events import Decision, Effect, Proposal
 from mewcode_nb.notebook.approver import (
     Grants,
@@ -17,7 +18,7 @@ from mewcode_nb.notebook.approver import (
     grant_key,
     parse_reply,
 )
-from mewcode_nb.widgets.approval import Answer, Rendered
+from mewcode_nb.widgets.approval import Answer, Gone, Rendered
 from mewcode_nb.widgets.words import Words
 
 LAB = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=True)
@@ -209,6 +210,34 @@ def test_an_interrupt_while_a_card_is_open_settles_the_card():
         return page.sent[-1][0]["text/plain"]
 
     assert asyncio.run(turn()) == "interrupted"
+
+
+@pytest.mark.parametrize("messages", [(Rendered(), Gone()), (Gone(),), (Gone(), Answer("allow"))])
+def test_a_page_that_goes_away_settles_the_card_and_ends_the_turn(messages):
+    page, card, terminal = Page(), FakeCard(*messages), Typed("y")
+    with pytest.raises(Interrupted, match=r"page was reloaded or closed.*run the cell again"):
+        ask(approver(LAB, card=card, terminal=terminal, page=page))
+    line = "the page was reloaded or closed while this question was open"
+    assert page.sent[-1][0]["text/plain"] == line
+    assert card.retired
+    assert terminal.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("language", "proposal", "covers"),
+    [
+        ("en", EDIT, "all edits by edit_file inside the project, this session"),
+        ("en", SHELL, "this exact code again, this session"),
+        ("zh", EDIT, "本次会话内，edit_file 在项目中的所有修改"),
+        ("zh", SHELL, "本次会话内，再次运行完全相同的代码"),
+    ],
+)
+def test_the_card_says_what_an_answer_for_the_session_covers(language, proposal, covers):
+    card = FakeCard(Rendered(), Answer("deny"))
+    ways = Ways(Typed(), card, handshake_seconds=0.05)
+    asker = NotebookApprover(lambda: LAB, Settings(), Words(language), Page(), ways=ways)
+    ask(asker, proposal)
+    assert card.view["covers"] == covers
 
 
 def test_w_05_headless_is_denied_at_once_with_the_reason():

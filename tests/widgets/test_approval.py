@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from mewcode_nb.events import Effect, Proposal
-from mewcode_nb.widgets.approval import Answer, ApprovalCard, Rendered, card_view, parse_message
+from mewcode_nb.widgets.approval import (
+    Answer,
+    ApprovalCard,
+    Gone,
+    Rendered,
+    card_view,
+    parse_message,
+)
 from mewcode_nb.widgets.words import Words
 
 PROPOSAL = Proposal(
@@ -31,6 +38,9 @@ def view(proposal=PROPOSAL, covers="this session"):
         ({"kind": "answer", "nonce": "n1", "answer": "ALLOW"}, None),
         ({"kind": "answer", "nonce": "n1", "answer": True}, None),
         ({"kind": "answer", "nonce": "n1", "answer": "allow", "reason": ["x"]}, None),
+        ({"kind": "gone", "nonce": "n1"}, Gone()),
+        ({"kind": "gone", "nonce": "n2"}, None),
+        ({"kind": "gone"}, None),
         ({"kind": "other", "nonce": "n1"}, None),
         ({"nonce": "n1"}, None),
         ("allow", None),
@@ -76,6 +86,18 @@ def test_w_04_a_card_answers_once_and_is_deaf_after_it_was_retired():
     card.retire("closed")
     card._receive(card, click, [])
     assert late == []
+
+
+def test_a_page_that_goes_away_ends_the_card_unless_it_was_answered():
+    gone = {"kind": "gone", "nonce": "n1"}
+    click = {"kind": "answer", "nonce": "n1", "answer": "allow"}
+    for first, expected in ((gone, Gone()), (click, Answer("allow"))):
+        heard = []
+        card = ApprovalCard(view(), heard.append)
+        for content in ({"kind": "gone", "nonce": "n2"}, first, click, gone):
+            card._receive(card, content, [])
+        assert heard == [expected]
+        card.retire("")
 
 
 def test_w_03_retired_cards_leave_no_widget_behind():

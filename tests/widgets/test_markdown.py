@@ -17,6 +17,7 @@ TAGS |= {"span", "div", "input", "dl", "dt", "dd", "sup", "section"}
 ATTRIBUTES = {"href", "title", "class", "start", "align", "style", "type", "id"}
 ATTRIBUTES |= {"checked", "disabled"}
 
+DOLLAR = "<span>&#36;</span>"
 PAYLOADS = [
     "<script>window.pwn=1</script>",
     "<img src=x onerror=alert(1)>",
@@ -70,6 +71,12 @@ PAYLOADS = [
     "- ```\n  $\n  ```\n  $\n  ```\n  <img src=x onerror=alert(1)>\n  ```",
     "$$\n\n```\n$$\n<img src=x onerror=alert(1)>\n```",
     "\\begin{a}\n\n```\n\\end{a}\n<img src=x onerror=alert(1)>\n```",
+    '[x](http://a/\\("onmouseover="alert(1)\\)',
+    "[x](http://a/\\('onmouseover='alert(1)\\)",
+    "\\[\n<img src=x onerror=alert(1)>\n\\]",
+    "\\(<img src=x onerror=alert(1)>\\) \\(![a](http://127.0.0.1:9/x)\\)",
+    "\\([a](javascript:alert(1))\\)",
+    "$\n\n\\($<img src=x onerror=alert(1)>\\)",
     '[x](http://a/$"onmouseover="alert(1)$)',
     'http://a/$"onmouseover="alert(1)$',
     "> ```\n> <img src=x onerror=alert(1)>\n```\n<img src=x onerror=alert(1)>\n```",
@@ -164,7 +171,18 @@ PARTS = [
     *("`", "``", "```", "~~~", "````", "```html\n", "\n```\n", "    ", "\t", "- ", "1. ", "> "),
     *("$", "$$", "{", "}", '"', "'", "&", "<", "\\", "|", "*", "_", "~", "!", "[", "]", "(", ")"),
     *("](", "]:", "\n", "\n\n", "  ", " ", "a", "# ", ": d", "\r", "\x0b", "@@0@@", "|---|"),
-    *("\\(", "\\\\(", "\\\\)", "\\begin{a}", "\\end{a}"),
+    *(
+        "\\(",
+        "\\)",
+        "\\[",
+        "\\]",
+        "\\[x\\]\n",
+        "\\(x\\)",
+        "\\\\(",
+        "\\\\)",
+        "\\begin{a}",
+        "\\end{a}",
+    ),
 ]
 
 
@@ -228,7 +246,28 @@ def test_ordinary_markdown_is_left_as_it_is():
         ("[a](http://x/?a=1&b=2)", "[a](http://x/?a=1&amp;b=2)"),
         ('[a](http://x "a title")', '[a](http://x "a title")'),
         ("$a<b$", "$a\\lt b$"),
-        ("costs $5 and $6", "costs &#36;5 and &#36;6"),
+        ("costs $5 and $6", f"costs {DOLLAR}5 and {DOLLAR}6"),
+        (r"costs \$5 and \$6", f"costs {DOLLAR}5 and {DOLLAR}6"),
+        ("$5 and $6", f"{DOLLAR}5 and {DOLLAR}6"),
+        ("$x^2$", "$x^2$"),
+        ("costs 5$", f"costs 5{DOLLAR}"),
+        ("$ 5", f"{DOLLAR} 5"),
+        ("a $x$ and $y$", "a $x$ and $y$"),
+        ("$5, $x$", f"{DOLLAR}5, $x$"),
+        (r"$a\$ b $c$", f"{DOLLAR}a{DOLLAR} b $c$"),
+        ("$$x}$$", f"{DOLLAR}{DOLLAR}x&#125;{DOLLAR}{DOLLAR}"),
+        ("`$a $b`", "<code>&#36;a &#36;b</code>"),
+        (r"so \(a^2\), \( \frac{a}{b} \).", r"so $a^2$, $\frac{a}{b}$."),
+        (r"\(a < b\)", r"$a \lt  b$"),
+        ("\\[\n x^2\n\\]", "$$\n x^2\n$$"),
+        ("- a\n\n  \\[x\\]", "- a\n\n  $$x$$"),
+        (r"see \[1\] here", "see &#91;1&#93; here"),
+        (r"\(f'(x)\)", "&#40;f'(x)&#41;"),
+        ("\\(a\nb\\)", "&#40;a\nb&#41;"),
+        (r"\(a\)5", "&#40;a&#41;5"),
+        (r"\(a{\)", "&#40;a&#123;&#41;"),
+        (r"\(a\\\)", "&#40;a&#92;&#92;&#41;"),
+        (r"`\(a\)`", r"<code>&#92;&#40;a&#92;&#41;</code>"),
         ("```mermaid\nA-->B\n```", "```text\nA-->B\n```"),
         ("    code\n", "```\ncode\n```\n"),
         ("- ```python\n  x<y\n  ```", "- <pre><code>x&lt;y</code></pre>\n"),
@@ -268,6 +307,12 @@ def test_the_words_a_reader_sees_are_the_words_that_were_written(text):
         "a`b``" * 10_000,
         "\\begin{a}" * 3_000,
         "](" * 25_000,
+        "\\(" * 25_000,
+        "\\(a" * 25_000,
+        "\\(" + "a" * 50_000,
+        "\\[a\n" * 10_000,
+        "\\[" + "a \n" * 10_000,
+        " " * 50_000 + "x",
     ],
 )
 def test_long_hostile_text_takes_no_quadratic_time(text):
@@ -285,3 +330,7 @@ def test_a_line_of_words_holds_no_markup():
     assert MarkdownIt("commonmark", {"html": True}).render(line) == (
         "<p>**a** &lt;b&gt; [c](http://d) `e`</p>\n"
     )
+
+
+def test_dollars_in_a_line_of_words_cannot_pair_to_a_formula():
+    assert inert_inline("$A $B") == f"{DOLLAR}A {DOLLAR}B"

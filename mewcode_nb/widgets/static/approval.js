@@ -15,8 +15,11 @@ function bodyOf(view) {
     pre.textContent = view.body;
     return pre;
   }
-  for (const line of view.body.split("\n")) {
-    const mark = line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
+  const lines = view.body.split("\n");
+  // The file names before the first hunk begin with the same marks as changes.
+  const start = lines.findIndex((line) => line.startsWith("@@ "));
+  for (const [index, line] of lines.entries()) {
+    const mark = index < start ? "" : { "+": "added", "-": "removed" }[line[0]] || "";
     pre.append(element("span", mark && `mewcode-approval-${mark}`, line + "\n"));
   }
   return pre;
@@ -35,11 +38,11 @@ function render({ model, el }) {
   if (view.risks.length) {
     const risks = element("ul", "mewcode-approval-risks");
     risks.setAttribute("aria-label", words.risks);
-    for (const risk of view.risks) risks.append(element("li", "", `${words.risks}: ${risk}`));
-    card.append(risks);
+    for (const risk of view.risks) risks.append(element("li", "", risk));
+    card.append(element("div", "mewcode-approval-warning", `${words.risks}:`), risks);
   }
   if (view.body) card.append(bodyOf(view));
-  if (view.rest) card.append(element("p", "mewcode-approval-risks", view.rest));
+  if (view.rest) card.append(element("p", "mewcode-approval-warning", view.rest));
 
   const reason = element("input", "mewcode-approval-reason");
   reason.type = "text";
@@ -51,8 +54,11 @@ function render({ model, el }) {
 
   const buttons = [];
   let used = false;
+  // A page that is loaded again gets no outputs of a running cell: the kernel would wait in vain.
+  const gone = () => model.send({ kind: "gone", nonce: view.nonce });
   function close(text) {
     used = true;
+    window.removeEventListener("pagehide", gone);
     status.textContent = text;
     reason.disabled = true;
     for (const button of buttons) button.setAttribute("aria-disabled", "true");
@@ -77,8 +83,7 @@ function render({ model, el }) {
   add("allow", words.allow, "");
   if (view.covers) add("session", words.session, view.covers);
   add("deny", words.deny, "");
-  row.append(reason, status);
-  card.append(row);
+  card.append(row, reason, status);
   const notes = view.covers ? `${words.keys} ${words.session}: ${view.covers}.` : words.keys;
   card.append(element("div", "mewcode-approval-note", notes));
 
@@ -92,15 +97,20 @@ function render({ model, el }) {
     if (event.key === "n") answer("deny", words.deny);
   }
   window.addEventListener("keydown", key, true);
+  window.addEventListener("pagehide", gone);
   const closed = () => {
     if (model.get("closed")) close(model.get("closed"));
   };
   model.on("change:closed", closed);
   closed();
   el.replaceChildren(card);
+  // The front end attaches the element after this function has returned.
+  const frame = requestAnimationFrame(() => card.scrollIntoView({ block: "nearest" }));
   model.send({ kind: "rendered", nonce: view.nonce });
   return () => {
+    cancelAnimationFrame(frame);
     window.removeEventListener("keydown", key, true);
+    window.removeEventListener("pagehide", gone);
     model.off("change:closed", closed);
   };
 }
