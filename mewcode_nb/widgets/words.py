@@ -189,6 +189,8 @@ _ZH = {
     "last_answer": "上一次的回答（第 {turn} 轮）：",
 }
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+")
+"""A Chinese character, or letters in a row."""
 
 
 class Words:
@@ -212,11 +214,12 @@ class Words:
 
 
 def choose_language(setting: str, environment: Mapping[str, str], sample: str = "") -> str:
-    """`en` or `zh`: the setting, else the prompt's script, else the environment's locale."""
+    """`en` or `zh`: the setting, else the prompt's main script, else the environment's locale."""
     if setting in {"en", "zh"}:
         return setting
-    if sample.strip():
-        return "zh" if _HAN.search(sample) else "en"
+    if words := _WORD.findall(sample):
+        # One borrowed word does not turn the page into the other language.
+        return "zh" if 4 * len(_HAN.findall(sample)) >= len(words) else "en"
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if value := environment.get(name):
             return "zh" if value.lower().startswith("zh") else "en"

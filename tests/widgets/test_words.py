@@ -51,6 +51,9 @@ BLANKS = [
         ("auto", {"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}, "", "en"),
         ("auto", {"LANG": "zh_CN.UTF-8"}, "plot this", "en"),
         ("auto", {}, "画一个图 of df", "zh"),
+        ("auto", {}, "what does 你好 mean in the greeting of this mail", "en"),
+        ("auto", {}, "修复 `load_table()` 里的 bug", "zh"),
+        ("auto", {"LANG": "zh_CN.UTF-8"}, "1 + 1", "zh"),
     ],
 )
 def test_language_follows_setting_then_prompt_then_locale(setting, environment, sample, language):
