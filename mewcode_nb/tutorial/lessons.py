@@ -20,8 +20,8 @@ _PACE = 0.02
 """Seconds between pieces of text: fast enough not to bore, slow enough to see the stream."""
 
 _LOOK = """\
-print(f"{len(temperatures)} readings, from {min(temperatures)} to {max(temperatures)}")
-print("far from the rest:", [t for t in temperatures if abs(t - sorted(temperatures)[3]) > 10])
+print(min(temperatures), "to", max(temperatures))
+print("far from the rest:", [t for t in temperatures if t > 60])
 """
 _CONVERT = """\
 clean = [round((t - 32) * 5 / 9, 1) if t > 60 else t for t in temperatures]

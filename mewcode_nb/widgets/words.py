@@ -73,9 +73,9 @@ _EN = {
     "tutorial_off": "The tutorial is off. The next prompt goes to the configured model.",
     "tutorial_idle": "{model} at {service} is in use.\n"
     "%mewcode tutorial on switches to recorded answers instead.",
-    "tutorial_on": "Tutorial: what answers now is NOT a model but a recording on this machine.\n"
-    "It knows the prompts of the first notebook; nothing leaves this computer.\n"
-    "%mewcode tutorial off ends it.",
+    "tutorial_on": "Recorded tutorial: what answers now is NOT a model.\n"
+    "It knows the prompts of the first notebook only.\n"
+    "Nothing leaves this machine. To end it: %mewcode tutorial off",
     "status_session": "session",
     "status_model": "model",
     "status_service": "service",

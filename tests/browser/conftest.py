@@ -234,7 +234,7 @@ class NotebookPage:
     def picture(self, name):
         ARTIFACTS.mkdir(parents=True, exist_ok=True)
         path = ARTIFACTS / f"{self.jupyter.app}-{name}.png"
-        self.page.screenshot(path=str(path))
+        self.page.locator(".jp-NotebookPanel").first.screenshot(path=str(path))
         return path
 
 
