@@ -29,6 +29,7 @@ _FENCE_OPEN = re.compile(r"(.*?)(?:`{3,}|~{3,})")
 _BACKTICKS = re.compile(r"`+")
 _RISKY = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:|[$\\|@\n]|\[(?![^\[\]]*\])")
 """What could act, or move the bounds of formulas and cells, where a parser sees no code."""
+_LINE_RISKS = re.compile(r"[|$`].*\$\$|\$\$.*\|")
 _OPEN_BRACKET = re.compile(r"\[(?![^\[\]]*\])")
 _BLANK_RUN = re.compile(r"\n[ \t>]*")
 _RELATIVE = re.compile(r"(?!//)[^:]*\Z")
@@ -36,9 +37,9 @@ _ABSOLUTE = re.compile(r"(?:https?://|mailto:).+", re.IGNORECASE)
 _ENTITY_CHARACTERS = re.compile(r"""[&<>"'`$*_\[\](){}!\\|~@#:^\n\t]""")
 _DEFINITION = re.compile(r" {0,3}\[[^\[\]\\`<>$&!\n]+\]:[ \t]+https?://[^\s<>\"'`$&\\()]+[ \t]*\Z")
 _TEXT = re.compile(
-    r"""(?P<math>\$\$[^$`"]+\$\$|\$(?![\s$])[^$`"\n]*?(?<![\s$\\])\$(?![\d$])
+    r"""(?P<math>\$\$[^$`"]+(?<!\\)\$\$|\$(?![\s$])[^$`"\n]*?(?<![\s$\\])\$(?![\d$])
         |\\begin\{(?P<env>[a-z]+\*?)\}[^$`"]{0,1500}?\\end\{(?P=env)\})
-    |\\\((?P<round>(?:[^\\$`"'\n]|\\[^()\[\]$`"'\n])+?)\\\)(?!\d)
+    |(?<!\$)\\\((?P<round>(?:[^\\$`"'\n]|\\[^()\[\]$`"'\n])+?)\\\)(?![\d$]|\\\()
     |(?m:^)(?P<indent>[ \t]*)\\\[(?P<square>(?:[^\\$`"']|\\[^()\[\]$`"'])+?)\\\][ \t]*(?m:$)
     |(?P<escaped>\\[!-/:-@\[-`{-~])
     |(?P<ticks>`+)
@@ -187,7 +188,7 @@ def _inert_text(text: str) -> str:
 def _replacement(found: re.Match[str]) -> str:
     kind = found.lastgroup
     if found["math"] or found["round"] or found["square"]:
-        return _math(found["math"]) if found["math"] else _bracketed(found)
+        return _dollars(found) if found["math"] else _bracketed(found)
     if found["escaped"]:
         return _escaped(found["escaped"])
     if found["image"]:
@@ -225,6 +226,15 @@ def _math(source: str) -> str:
     source = _OPEN_BRACKET.sub(r"\\lbrack ", source)
     source = source.replace("<", "\\lt ").replace("](", "]{}(").replace("]:", "]{}:")
     return source.replace("![", "!{}[")
+
+
+def _dollars(found: re.Match[str]) -> str:
+    before = found.string[: found.start()].rpartition("\n")[2]
+    first, _, later = found["math"].partition("\n")
+    # nbconvert looks at such a first line for a table or a tag, not for a formula, and then takes
+    # the closing dollars for opening ones.
+    torn = later and before.strip() and _LINE_RISKS.search(before + first)
+    return _words(found["math"]) if torn else _math(found["math"])
 
 
 def _bracketed(found: re.Match[str]) -> str:
