@@ -10,6 +10,7 @@ from jupyter_client.manager import start_new_kernel
 from mewcode_nb.tools.base import CodeRun
 
 SETUP = """
+import asyncio, time
 import dataclasses as _dataclasses, json as _json
 from mewcode_nb.notebook.namespace import UserNamespace as _UserNamespace
 _namespace = _UserNamespace(get_ipython())
