@@ -114,3 +114,17 @@ def test_status_shows_the_last_turn_again_after_a_reload(notebook):
     page.open()
     page.run(2)
     page.wait_text(2, "Remember this sentence.")
+
+
+def test_reload_with_an_open_card_ends_the_turn_and_the_next_one_works(notebook):
+    cells = [*CELLS, "%%mewcode\nGo on.", "%mewcode status"]
+    page = notebook([reply(ADD), reply("Going on.")], cells)
+    page.run(1)
+    page.run(2, wait=False)
+    page.button("Allow once").wait_for()
+    page.save()
+    page.open()
+    page.run(4)
+    page.wait_text(4, "Going on.")
+    page.run(3)
+    assert page.output(3).strip() == "seen: 41"
