@@ -16,6 +16,7 @@ and certificate variables, still count: they belong to the user's environment, n
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 import sys
@@ -244,9 +245,11 @@ class AnthropicModel:
     async def _post(self, body: JsonObject) -> AsyncStream[object]:
         from anthropic import AsyncStream
 
+        # As bytes: the SDK would copy the whole conversation, value by value, before encoding it.
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return await self._client().post(
             "/v1/messages",
-            body=body,
+            content=content.encode(),
             cast_to=object,
             stream=True,
             stream_cls=AsyncStream[object],
