@@ -37,7 +37,7 @@ from mewcode_nb.messages import (
     tool_result,
     tool_uses,
 )
-from mewcode_nb.model.protocol import Completion, Model, Request
+from mewcode_nb.model.protocol import Completion, Model, ModelLimits, Request
 from mewcode_nb.prompt import CacheTtl, mark_messages, reminder
 from mewcode_nb.repair import Repairer
 
@@ -75,6 +75,7 @@ class Agent:
         self._history = list(history)
         self._turns = turns
         self._repairer = Repairer()
+        self._guessed: set[str] = set()
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -162,6 +163,8 @@ class Agent:
     async def _answer(self, turn: TurnState) -> AsyncGenerator[Event | Completion, None]:
         """The model's answer to the conversation so far; asks once more with less output room."""
         limits = await self._parts.model.limits(turn.request.model)
+        for notice in self._assumed(turn.request.model, limits):
+            yield notice
         wanted = turn.request.max_tokens or self._parts.max_tokens
         turn.max_tokens = turn.max_tokens or min(wanted, limits.max_output)
         try:
@@ -177,6 +180,16 @@ class Agent:
         async with aclosing(self._stream(turn)) as events:
             async for event in events:
                 yield event
+
+    def _assumed(self, model: str, limits: ModelLimits) -> Iterator[Notice]:
+        """Say once of each model that its limits are a guess."""
+        if limits.source == "default" and model not in self._guessed:
+            self._guessed.add(model)
+            yield Notice(
+                f"the limits of {model} are not known: {limits.window:,} tokens in all and "
+                f"{limits.max_output:,} of output are assumed",
+                remedy="say better: %mewcode config context_window N",
+            )
 
     async def _stream(self, turn: TurnState) -> AsyncGenerator[Event | Completion, None]:
         request = self.request(turn.request.model, turn.max_tokens)

@@ -46,6 +46,16 @@ class PlainNamespace:
         return CodeRun(not trace, out.getvalue()[:capture], "", "", trace)
 
 
+class Limited:
+    """A model whose limits are given."""
+
+    def __init__(self, model, limits):
+        self.stream, self._limits = model.stream, limits
+
+    async def limits(self, model):
+        return self._limits
+
+
 @dataclass
 class Rig:
     """An agent over a fake server, with all that a test wants to look at."""
@@ -91,7 +101,15 @@ def rig(mewcode_server, mewcode_project):
     made = []
 
     def make(
-        script=(), *, approver=None, tools=None, max_tokens=1000, secrets=(), client=None, **server
+        script=(),
+        *,
+        approver=None,
+        tools=None,
+        max_tokens=1000,
+        secrets=(),
+        client=None,
+        limits=None,
+        **server,
     ):
         api = mewcode_server(script, **server)
         root = mewcode_project.root
@@ -116,7 +134,7 @@ def rig(mewcode_server, mewcode_project):
         counter = itertools.count(1)
         agent = Agent(
             AgentParts(
-                model=model,
+                model=Limited(model, limits) if limits else model,
                 calls=runner,
                 journal=Journal(log, log.id, time.time),
                 system=SYSTEM,

@@ -26,6 +26,7 @@ from mewcode_nb.events import (
     TurnStarted,
 )
 from mewcode_nb.messages import block_text
+from mewcode_nb.model.protocol import ModelLimits
 from mewcode_nb.testing import fail, reply, thinking, tool_use
 from mewcode_nb.testing.script import Fault
 from mewcode_nb.tools.base import CodeRun
@@ -397,3 +398,12 @@ def test_what_the_user_says_with_an_approval_reaches_the_model(rig):
     rig.run("Write", mode=Mode.ASK)
     told = _result_texts(rig, 2)[0]
     assert told.endswith("[the user allowed this call and said: keep it short]")
+
+
+def test_row_24_limits_that_are_a_guess_are_said_once(rig):
+    rig = rig(["One.", "Two."], limits=ModelLimits(200_000, 8_192, "default"), max_tokens=32_000)
+    rig.run("Hi")
+    rig.run("Again")
+    (notice,) = rig.of(Notice)
+    assert "200,000 tokens in all and 8,192 of output are assumed" in notice.text
+    assert rig.server.requests[0].body["max_tokens"] == 8_192
