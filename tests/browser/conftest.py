@@ -182,6 +182,12 @@ class NotebookPage:
     def open(self, *, kernel=True):
         self.page.goto(self.jupyter.url(self.name))
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE)
+        self.page.wait_for_function(
+            f"""() => {{ const w = {NOTEBOOK};
+                return w && w.context && w.context.isReady && w.content.model
+                    && w.content.widgets.length === w.content.model.cells.length; }}""",
+            timeout=PATIENCE,
+        )
         if kernel:
             self.page.wait_for_function(
                 f"""() => {{ const w = {NOTEBOOK};
@@ -210,6 +216,9 @@ class NotebookPage:
         )
 
     def output(self, index):
+        self.page.wait_for_function(
+            f"(i) => {NOTEBOOK}.content.widgets[i].outputArea", arg=index, timeout=PATIENCE
+        )
         return self.page.evaluate(
             f"(i) => {NOTEBOOK}.content.widgets[i].outputArea.node.innerText", index
         )
