@@ -11,7 +11,7 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test check bench build local-model lock clean
+.PHONY: help setup system demo test check bench build local-model lock clean
 
 help:
 	@sed -n '2,6s/^# *//p' $(MAKEFILE_LIST)
@@ -26,13 +26,13 @@ $(STAMP): requirements/dev.txt pyproject.toml scripts/find_python.sh
 	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch "$(STAMP)"
 
-browser:
-	@scripts/install_chromium.sh
+system:
+	@scripts/install_system.sh
 
 demo: $(STAMP)
 	@"$(BIN)/mewcode-nb" demo $(if $(HEADLESS),--headless) $(ARGS)
 
-test: $(STAMP) browser
+test: $(STAMP) system
 	@"$(BIN)/python" -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: $(STAMP)
