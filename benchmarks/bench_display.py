@@ -96,7 +96,7 @@ def measure() -> Report:
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        raise SystemExit("bench_display needs Chromium (make browser)")
+        raise SystemExit("bench_display needs Chromium (make system)")
     with tempfile.TemporaryDirectory() as folder, _lab(Path(folder)) as url, sync_playwright() as p:
         browser = p.chromium.launch(
             executable_path=chromium, args=["--headless", "--no-sandbox", "--disable-gpu"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -49,7 +50,7 @@ def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
         working_copy,
     )
 
-    notebook = find_notebook(Path(__file__).parent)
+    notebook = find_notebook(Path(__file__).parent, Path(sys.prefix))
     if not headless:
         copy = working_copy(notebook, folder.resolve())
         click.echo(f"Starting JupyterLab on {copy}; Ctrl+C twice ends it.")

@@ -12,10 +12,17 @@ cd "$work"
 "$work/venv/bin/mewcode-nb" --version
 "$work/venv/bin/python" - <<'PY'
 import sys
+from pathlib import Path
+
+import mewcode_nb
 from IPython.core.interactiveshell import InteractiveShell
 
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "mewcode_nb")
 assert "mewcode" in shell.magics_manager.magics["cell"], "the magic is not registered"
+package = Path(mewcode_nb.__file__).parent
+for name in ("py.typed", "agent/prompts/system.md", "widgets/static/approval.js"):
+    assert (package / name).is_file(), f"{name} is not in the wheel"
+assert (Path(sys.prefix) / "share/mewcode_nb/01_first_steps.ipynb").is_file(), "the first notebook is missing"
 print("wheel: %load_ext works on Python", sys.version.split()[0])
 PY

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from mewcode_nb.errors import MewcodeError
 
@@ -31,9 +32,9 @@ class HeadlessRun:
     """Session files that lie beside it, newest last."""
 
 
-def find_notebook(package: Path) -> Path:
-    """The first notebook: of the source tree that holds the package, else the installed copy."""
-    for path in (package.parent / "notebooks" / _NAME, package / "tutorial" / _NAME):
+def find_notebook(package: Path, prefix: Path) -> Path:
+    """The first notebook: of the source tree that holds the package, else the environment's."""
+    for path in (package.parent / "notebooks" / _NAME, prefix / "share" / "mewcode_nb" / _NAME):
         if path.is_file():
             return path
     raise MewcodeError(f"{_NAME} was not found", remedy="reinstall mewcode-nb")
@@ -42,7 +43,9 @@ def find_notebook(package: Path) -> Path:
 def lab_command(notebook: Path, arguments: Sequence[str]) -> list[str]:
     """The command that starts JupyterLab on the notebook."""
     _require("jupyterlab")
-    command = [sys.executable, "-m", "jupyterlab", str(notebook), *arguments]
+    # So that the address JupyterLab prints leads to the notebook, also without a browser.
+    start = f"--LabApp.default_url=/lab/tree/{quote(notebook.name)}"
+    command = [sys.executable, "-m", "jupyterlab", str(notebook), start, *arguments]
     root = getattr(os, "geteuid", lambda: 1)() == 0
     return [*command, "--allow-root"] if root else command
 
