@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import heapq
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pydantic import Field
 
 from mewcode_nb.errors import ToolError
-from mewcode_nb.events import Effect, Proposal
+from mewcode_nb.events import Proposal
 from mewcode_nb.messages import clean_text
 from mewcode_nb.prompt import as_written
 from mewcode_nb.tools.base import ToolContext, ToolInput, ToolResult
@@ -20,7 +20,7 @@ from mewcode_nb.tools.fresh import Snapshot, demand_fresh, load, store, text_of
 from mewcode_nb.tools.roots import Target, target_of
 from mewcode_nb.tools.textfile import check_new_text, encode, normal, replace_spans
 from mewcode_nb.tools.unified import changed_lines, unified_diff
-from mewcode_nb.tools.write_file import text_risks
+from mewcode_nb.tools.write_file import change_proposal
 
 __all__ = ["EditFile", "EditFileInput"]
 
@@ -72,16 +72,11 @@ class EditFile:
         """The change as a diff; raises `ToolError` when it cannot be made."""
         target = target_of(args.path, context)
         plan = _plan(target, args, context)
-        return Proposal(
-            tool_use_id,
-            self.name,
-            Effect.EDIT,
-            f"edit {one_line(target.shown)}",
-            targets=(str(target.path),),
-            diff=unified_diff(plan.old, plan.new, target.shown),
-            risks=target.risks + text_risks(target, plan.old, plan.new),
-            outside_root=target.outside,
-            protected=bool(target.protected),
+        return replace(
+            change_proposal(target, plan.old, plan.new),
+            tool_use_id=tool_use_id,
+            tool=self.name,
+            title=f"edit {one_line(target.shown)}",
         )
 
     async def run(self, args: EditFileInput, context: ToolContext) -> ToolResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from mewcode_nb.tools.roots import Target, check_new_names, target_of
 from mewcode_nb.tools.textfile import TextFile, check_new_text, encode, with_line_ends
 from mewcode_nb.tools.unified import changed_lines, unified_diff
 
-__all__ = ["WriteFile", "WriteFileInput", "text_risks"]
+__all__ = ["WriteFile", "WriteFileInput", "change_proposal"]
 
 
 class WriteFileInput(ToolInput):
@@ -52,16 +52,11 @@ class WriteFile:
         target = target_of(args.path, context)
         plan = _plan(target, args.content, context)
         verb = "create" if plan.before is None else "overwrite"
-        return Proposal(
-            tool_use_id,
-            self.name,
-            Effect.EDIT,
-            f"{verb} {one_line(target.shown)}",
-            targets=(str(target.path),),
-            diff=unified_diff(plan.old, plan.new, target.shown),
-            risks=target.risks + text_risks(target, plan.old, plan.new),
-            outside_root=target.outside,
-            protected=bool(target.protected),
+        return replace(
+            change_proposal(target, plan.old, plan.new),
+            tool_use_id=tool_use_id,
+            tool=self.name,
+            title=f"{verb} {one_line(target.shown)}",
         )
 
     async def run(self, args: WriteFileInput, context: ToolContext) -> ToolResult:
@@ -78,7 +73,22 @@ class WriteFile:
         )
 
 
-def text_risks(target: Target, old: str | None, new: str) -> tuple[str, ...]:
+def change_proposal(target: Target, old: str | None, new: str) -> Proposal:
+    """What a change of a text file is, whichever tool makes it: diff, place and risks."""
+    return Proposal(
+        tool_use_id="",
+        tool="",
+        effect=Effect.EDIT,
+        title="",
+        targets=(str(target.path),),
+        diff=unified_diff(old, new, target.shown),
+        risks=target.risks + _text_risks(target, old, new),
+        outside_root=target.outside,
+        protected=bool(target.protected),
+    )
+
+
+def _text_risks(target: Target, old: str | None, new: str) -> tuple[str, ...]:
     """Reasons to look twice at a change of text.
 
     A front end may hold a notebook open and write it back; and the model, to which secrets are
