@@ -21,13 +21,11 @@ __all__ = [
     "OutsideFolder",
     "TooLarge",
     "inside",
-    "make_private_dir",
     "project_root",
     "protected_reason",
     "read_inside",
     "real_path",
     "sessions_folder",
-    "trash_folder",
     "user_home",
     "write_gitignore",
 ]
@@ -196,22 +194,6 @@ def protected_reason(path: Path, root: Path, home: Path | None) -> str:
 def sessions_folder(notebook_folder: Path) -> Path:
     """Where the sessions of the notebooks in this folder are stored."""
     return notebook_folder / ".mewcode" / "sessions"
-
-
-def trash_folder(notebook_folder: Path) -> Path:
-    """Where expired sessions of the notebooks in this folder go."""
-    return notebook_folder / ".mewcode" / "trash"
-
-
-def make_private_dir(path: Path) -> Path:
-    """Make the folder and each missing one above it for the owner alone (0700).
-
-    Folders that exist keep their mode: they may be shared on purpose. Raises `OSError`.
-    """
-    for folder in reversed([path, *path.parents]):
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
-    return path
 
 
 def write_gitignore(mewcode_folder: Path) -> bool:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,11 @@ from mewcode_nb.paths import (
     OutsideFolder,
     TooLarge,
     inside,
-    make_private_dir,
     project_root,
     protected_reason,
     read_inside,
     real_path,
     sessions_folder,
-    trash_folder,
     user_home,
     write_gitignore,
 )
@@ -118,23 +115,8 @@ def test_l_04_user_home_tolerates_a_missing_home(
     assert user_home(environ) == expected
 
 
-def test_folders_of_a_notebook() -> None:
+def test_sessions_lie_beside_the_notebook() -> None:
     assert sessions_folder(Path("/n")) == Path("/n/.mewcode/sessions")
-    assert trash_folder(Path("/n")) == Path("/n/.mewcode/trash")
-
-
-def test_make_private_dir_makes_each_missing_folder_for_the_owner_only(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    folder = make_private_dir(tmp_path / "a" / "b")
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder.parent, folder)] == [0o700, 0o700]
-    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
-    assert make_private_dir(folder) == folder
-
-
-def test_make_private_dir_says_when_a_file_is_in_the_way(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    with pytest.raises(FileExistsError):
-        make_private_dir(tmp_path / "a")
 
 
 def test_write_gitignore_hides_what_is_private_or_derived(tmp_path: Path) -> None:

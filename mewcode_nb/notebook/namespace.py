@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import tokenize
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
@@ -29,10 +28,7 @@ from mewcode_nb.tools.base import CodeRun
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
-__all__ = ["CallOnMain", "UserNamespace"]
-
-CallOnMain: TypeAlias = "Callable[[Callable[[], CodeRun]], Awaitable[CodeRun]]"
-"""Runs a function on the main thread, which is waiting for such work, and gives back its result."""
+__all__ = ["UserNamespace"]
 
 T = TypeVar("T")
 
@@ -62,13 +58,11 @@ class UserNamespace:
     """The namespace of one shell; implements `mewcode_nb.tools.base.Namespace`.
 
     Synchronous code runs on the main thread: there alone can it be interrupted, and woken from a
-    sleep when its time is up. Where the turn runs on a loop of another thread, `call_on_main` hands
-    the code over; without it such code runs where it is called, without interrupts.
+    sleep when its time is up. Called on another thread it runs there, without interrupts.
     """
 
-    def __init__(self, shell: InteractiveShell, *, call_on_main: CallOnMain | None = None) -> None:
+    def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._call_on_main = call_on_main
 
     async def run(self, code: str, *, seconds: float, capture: int) -> CodeRun:
         """Run code, keeping at most `capture` characters of output, for at most `seconds`.
@@ -87,8 +81,6 @@ class UserNamespace:
         source = self._read(code)
         if source.awaits:
             return await self._run_awaiting(source, seconds, capture)
-        if self._call_on_main is not None and not _on_main_thread():
-            return await self._call_on_main(lambda: self._run_straight(source, seconds, capture))
         return self._run_straight(source, seconds, capture)
 
     def _read(self, code: str) -> _Source:
@@ -280,7 +272,3 @@ def _ends_in_semicolon(code: str) -> bool:
         return bool(DisplayHook.semicolon_at_end_of_expression(code))  # type: ignore[no-untyped-call]
     except (SyntaxError, tokenize.TokenError):
         return False
-
-
-def _on_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

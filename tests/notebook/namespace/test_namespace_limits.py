@@ -124,25 +124,6 @@ def test_t_10_time_limit_fires_during_endless_printing(kernel):
     assert cell.seconds < 5
 
 
-def test_run_from_another_threads_loop_is_handed_to_the_main_thread(kernel):
-    cell = kernel.cell(
-        "import queue as _queue\n_jobs = _queue.Queue()\n"
-        "async def _on_main(function):\n"
-        "    future = asyncio.get_running_loop().create_future()\n"
-        "    loop = asyncio.get_running_loop()\n"
-        "    _jobs.put(lambda r=None: loop.call_soon_threadsafe(future.set_result, function()))\n"
-        "    return await future\n"
-        "_other = _UserNamespace(get_ipython(), call_on_main=_on_main)\n"
-        "_out = []\n"
-        "def _turn():\n"
-        "    _out.append(asyncio.run(_other.run('import threading\\n"
-        "threading.current_thread() is threading.main_thread()', seconds=5, capture=1000)))\n"
-        "_thread = threading.Thread(target=_turn); _thread.start()\n"
-        "_jobs.get(timeout=5)(); _thread.join(); print(_out[0].result, _out[0].ok)"
-    )
-    assert cell.stdout == "True True\n"
-
-
 def test_off_the_main_thread_the_limit_still_holds(kernel):
     cell = kernel.cell(
         "_out = []\n"
