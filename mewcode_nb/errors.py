@@ -6,6 +6,7 @@ MewcodeError                     the user: one line, no traceback
 ├── Interrupted                  the user stopped the turn: queued cells stop as well
 ├── SessionError                 a session could not be written, read or found
 │   ├── SessionNotFound
+│   ├── AmbiguousSession         a name that fits several sessions: lists them
 │   ├── RecordTooLarge           a record that no session can hold
 │   └── SessionLocked            another process holds it
 └── ModelError                   the service, or the way to it
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mewcode_nb.messages import Block
 
 __all__ = [
+    "AmbiguousSession",
     "AuthenticationFailed",
     "ConfigError",
     "ContextTooLong",
@@ -86,6 +88,10 @@ class SessionError(MewcodeError):
 
 class SessionNotFound(SessionError):
     """No stored session answers to that name."""
+
+
+class AmbiguousSession(SessionError):
+    """A name that fits more than one session; the message lists them."""
 
 
 class SessionLocked(SessionError):

@@ -19,6 +19,7 @@ __all__ = [
     "as_data",
     "as_written",
     "cache_mark",
+    "is_reminder",
     "mark_messages",
     "reminder",
     "system_blocks",
@@ -79,6 +80,11 @@ def cache_mark(ttl: CacheTtl) -> JsonObject:
 def reminder(kind: str, text: str) -> str:
     """News for the model that the user did not say, as a marked element of a user message."""
     return f'<mewcode-reminder kind="{kind}">\n{as_data(text.strip())}\n</mewcode-reminder>'
+
+
+def is_reminder(text: str) -> bool:
+    """Whether the text is one of our own reminders, by the element it opens with."""
+    return text.startswith("<mewcode-reminder ")
 
 
 def as_data(text: str) -> str:
