@@ -1,0 +1,3 @@
+"""A session as a document to read, to share and to load again."""
+
+__all__: list[str] = []
