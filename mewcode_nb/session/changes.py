@@ -1,0 +1,201 @@
+"""What is no longer as the conversation left it: files, variables, the repository, the hour.
+
+Pure: the state of the session and what was found now go in, the differences and the words that tell
+the model of them come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mewcode_nb.session.records import Git, Variable
+from mewcode_nb.session.replay import SessionState
+
+__all__ = [
+    "MAX_ITEMS",
+    "Changes",
+    "FileState",
+    "Present",
+    "VariableChange",
+    "changes_since",
+    "reminder_text",
+]
+
+MAX_ITEMS = 40
+"""Files and variables that a reminder names, of each kind the first; the rest is counted."""
+
+_NAME_LENGTH = 200
+
+FileState = Literal["same", "changed", "gone", "unreadable", "unchecked"]
+"""What was found of a file; `unchecked` when it was too big to look, or time was up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What was found now. `now` in seconds since 1970."""
+
+    now: float
+    files: Mapping[str, FileState] = field(default_factory=dict)
+    """By the path that the session recorded."""
+    variables: Mapping[str, Variable] | None = None
+    """The kernel's, by name; None where there is no kernel to ask."""
+    git: Git | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VariableChange:
+    """A variable as the conversation knew it, and as this kernel has it."""
+
+    then: Variable
+    now: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The differences, each kind sorted by name."""
+
+    hours: float = 0.0
+    """Since the session was last used."""
+    changed: tuple[str, ...] = ()
+    """Paths of files whose content is another one."""
+    gone: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    missing: tuple[Variable, ...] = ()
+    """Variables that this kernel lacks; `cell` says which cell made each, where it is known."""
+    different: tuple[VariableChange, ...] = ()
+    """Variables of another type or shape than then."""
+    git_then: Git | None = None
+    """Where the repository stood, when it stands elsewhere now; else both are None."""
+    git_now: Git | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether all is as it was, as far as could be seen; the time that passed is no change."""
+        files = self.changed or self.gone or self.unreadable or self.unchecked
+        return not (files or self.missing or self.different or self.git_then)
+
+
+def changes_since(state: SessionState, present: Present) -> Changes:
+    """What differs between the end of the session and now."""
+    paths: dict[FileState, list[str]] = {}
+    for path in sorted(state.reads):
+        paths.setdefault(present.files.get(path, "unchecked"), []).append(path)
+    missing, different = _variables(state.namespace, present.variables)
+    moved = _moved(state.header.git if state.header else None, present.git)
+    return Changes(
+        hours=max(present.now - state.last_ts, 0.0) / 3600 if state.last_ts else 0.0,
+        changed=tuple(paths.get("changed", ())),
+        gone=tuple(paths.get("gone", ())),
+        unreadable=tuple(paths.get("unreadable", ())),
+        unchecked=tuple(paths.get("unchecked", ())),
+        missing=missing,
+        different=different,
+        git_then=moved[0] if moved else None,
+        git_now=moved[1] if moved else None,
+    )
+
+
+def reminder_text(changes: Changes) -> str:
+    """What the model is told of the changes; at most `MAX_ITEMS` names, the rest counted."""
+    lines = [f"This conversation was last used {_ago(changes.hours)}."]
+    room = MAX_ITEMS
+    for heading, items in _parts(changes):
+        if items:
+            lines.append(_line(heading, items, room))
+            room = max(room - len(items), 0)
+    if len(lines) == 1:
+        return f"{lines[0]} No difference was found in the files and variables it used."
+    return "\n".join(lines)
+
+
+def _parts(changes: Changes) -> Iterator[tuple[str, list[str]]]:
+    yield "Repository moved", list(_git_words(changes.git_then, changes.git_now))
+    yield "Files changed since you read them; read them again first", _paths(changes.changed)
+    yield "Files that no longer exist", _paths(changes.gone)
+    yield "Files that cannot be read now", _paths(changes.unreadable)
+    yield "Files not checked (too many or too big)", _paths(changes.unchecked)
+    yield "Variables this kernel lacks", [_variable_words(item) for item in changes.missing]
+    yield (
+        "Variables that are something else now",
+        [
+            f"{_shown(item.then.name)}: was {_kind(item.then)}, is {_kind(item.now)}"
+            for item in changes.different
+        ],
+    )
+
+
+def _line(heading: str, items: list[str], room: int) -> str:
+    rest = len(items) - room
+    named = [*items[:room], *([f"{rest} more"] if rest > 0 else [])]
+    return f"- {heading}: {'; '.join(named)}"
+
+
+def _variables(
+    then: Mapping[str, Variable], now: Mapping[str, Variable] | None
+) -> tuple[tuple[Variable, ...], tuple[VariableChange, ...]]:
+    if now is None:
+        return (), ()
+    names = sorted(then)
+    missing = tuple(then[name] for name in names if name not in now)
+    pairs = (VariableChange(then[name], now[name]) for name in names if name in now)
+    return missing, tuple(pair for pair in pairs if _differs(pair))
+
+
+def _differs(pair: VariableChange) -> bool:
+    """Only what was recorded then can differ: older sessions hold bare names."""
+    then, now = pair.then, pair.now
+    other_type = bool(then.type) and bool(now.type) and then.type != now.type
+    return other_type or (
+        then.shape is not None and now.shape is not None and then.shape != now.shape
+    )
+
+
+def _moved(then: Git | None, now: Git | None) -> tuple[Git, Git] | None:
+    if then is None or then == (now or Git()):
+        return None
+    return then, now or Git()
+
+
+def _git_words(then: Git | None, now: Git | None) -> Iterator[str]:
+    if then is None or now is None:
+        return
+    if now == Git():
+        yield "there is no repository any more"
+        return
+    if then.branch != now.branch:
+        yield f"branch {then.branch or '(none)'} -> {now.branch or '(none)'}"
+    if then.head != now.head:
+        yield f"commit {then.head[:12] or '(none)'} -> {now.head[:12] or '(none)'}"
+
+
+def _variable_words(variable: Variable) -> str:
+    kind = _kind(variable)
+    made = f"made by cell {_shown(variable.cell)}" if variable.cell else ""
+    about = ", ".join(part for part in (kind, made) if part)
+    return f"{_shown(variable.name)} ({about})" if about else _shown(variable.name)
+
+
+def _kind(variable: Variable) -> str:
+    shape = "x".join(map(str, variable.shape)) if variable.shape is not None else ""
+    return " ".join(part for part in (_shown(variable.type), shape) if part)
+
+
+def _paths(paths: tuple[str, ...]) -> list[str]:
+    return [_shown(path) for path in paths]
+
+
+def _shown(name: str) -> str:
+    """On one line and of bounded length: names come from files and are not ours."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name[: _NAME_LENGTH + 1])
+    return text if len(name) <= _NAME_LENGTH else f"{text[:_NAME_LENGTH]}…"
+
+
+def _ago(hours: float) -> str:
+    if hours < 1:
+        return "less than an hour ago"
+    if hours < 48:
+        return f"{hours:.0f} hours ago" if round(hours) > 1 else "an hour ago"
+    return f"{hours / 24:.0f} days ago"
