@@ -10,17 +10,29 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from mewcode_nb.notebook.approver import surroundings
+from mewcode_nb.notebook.page import Page
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.turns import Turn
+from mewcode_nb.widgets import cards
 from mewcode_nb.widgets.cards import Bundle
+from mewcode_nb.widgets.html import escape
+from mewcode_nb.widgets.markdown import inert_inline
+from mewcode_nb.widgets.picker_words import picker_words
+from mewcode_nb.widgets.session_table import session_table, session_text
 
 if TYPE_CHECKING:
+    import asyncio
+
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["PickerActions", "Scope", "SearchHit", "SearchStep", "show_picker"]
+__all__ = ["PickerActions", "Scope", "SearchHit", "SearchStep", "sessions_bundle", "show_picker"]
 
+HANDSHAKE_SECONDS = 3.0
+STATIC_ROWS = 20
+"""Sessions that the table left behind shows."""
 Scope: TypeAlias = Literal["notebook", "folder", "project"]
 """Sessions of this notebook, of its folder, of the whole project."""
 
@@ -65,7 +77,7 @@ class PickerActions(Protocol):
         ...
 
     def resume(self, identity: str, fork: bool = False) -> Bundle | Awaitable[Bundle]:
-        """Go on with the session, or with a fork of it; the bundle then takes the picker's place."""
+        """Go on with the session or a fork of it; the bundle then takes the picker's place."""
         ...
 
     def rename(self, identity: str, title: str) -> SessionInfo:
@@ -92,12 +104,61 @@ def show_picker(
     language: str = "en",
     scope: Scope = "notebook",
     clock: Callable[[], float] = time.time,
+    patience: float = HANDSHAKE_SECONDS,
 ) -> None:
     """Show the picker as an output of the running cell, and return at once.
 
     Where no widget can live (a terminal, nbclient, papermill, no anywidget) the sessions are shown
-    as a table of text; so they are when no page has drawn the picker within three seconds. The
-    first rows are asked for here, so an error of `rows` is raised to the cell. An empty scope is
-    widened once, from the notebook to the project.
+    as a table of text; so they are when no page has drawn the picker within `patience` seconds. The
+    first rows are asked for here, so an error of `rows` is raised to the cell. A notebook without
+    sessions shows those of the whole project.
     """
-    raise NotImplementedError
+    infos = actions.rows(scope)
+    if not infos and scope == "notebook":
+        infos, scope = actions.rows("project"), "project"
+    loop = _loop_of(shell)
+    if loop is None:
+        bundle = sessions_bundle(infos, now=clock(), language=language)
+        shell.display_pub.publish(bundle)
+        return
+    from mewcode_nb.notebook.picker_desk import PickerDesk
+
+    PickerDesk(actions, language, clock, loop).open(shell, infos, scope, patience)
+
+
+def sessions_bundle(
+    infos: Sequence[SessionInfo], *, now: float, language: str, limit: int = STATIC_ROWS
+) -> Bundle:
+    """The first sessions as a static table in every form, and how to go on with one."""
+    words = picker_words(language)
+    if not infos:
+        return cards.line(words["none"], tone="quiet")
+    table = session_table(infos[:limit], now=now, language=language, notebook_column=True)
+    after = [words["hint"]]
+    if len(infos) > limit:
+        after.insert(0, words["more"].format(count=len(infos) - limit))
+    head, *rows = [[escape(cell) for cell in row] for row in table]
+    style = 'style="text-align:left"'
+    html = "".join(f"<tr>{_cells(row, 'td', style)}</tr>" for row in rows)
+    markdown = Page.table(table).markdown
+    return {
+        "text/html": f'<table class="tex2jax_ignore mathjax_ignore"><thead><tr>'
+        f"{_cells(head, 'th', style)}</tr></thead><tbody>{html}</tbody></table>"
+        + "".join(f"<div>{escape(line)}</div>" for line in after),
+        "text/markdown": "\n\n".join([markdown, *(inert_inline(line) for line in after)]),
+        "text/plain": "\n".join([session_text(table), *after]),
+    }
+
+
+def _cells(row: Sequence[str], tag: str, style: str) -> str:
+    return "".join(f"<{tag} {style}>{cell}</{tag}>" for cell in row)
+
+
+def _loop_of(shell: InteractiveShell) -> asyncio.AbstractEventLoop | None:
+    """The loop on which the shell's cells run, where a picker can live; else None."""
+    where = surroundings(shell)
+    if not (where.kernel and where.can_type and where.widgets):
+        return None
+    kernel: Any = getattr(shell, "kernel", None)
+    loop: asyncio.AbstractEventLoop = kernel.io_loop.asyncio_loop
+    return loop
