@@ -17,6 +17,7 @@ from pathlib import Path
 
 __all__ = [
     "INSTRUCTION_NAMES",
+    "ROOT_MARKERS",
     "NotRegularFile",
     "OutsideFolder",
     "TooLarge",
@@ -33,7 +34,7 @@ __all__ = [
 INSTRUCTION_NAMES = ("MEWCODE.md", "AGENTS.md", "CLAUDE.md")
 """Files of instructions, the product's own first; the others stand in where it is missing."""
 
-_ROOT_MARKERS = (
+ROOT_MARKERS = (
     "MEWCODE.md",
     ".mewcode/MEWCODE.md",
     ".mewcode/config.toml",
@@ -41,6 +42,7 @@ _ROOT_MARKERS = (
     ".git",
     "pyproject.toml",
 )
+"""Paths below a folder, with `/`: any of them makes it the root of a project."""
 
 _MEWCODE_FILES = (
     ("config.toml", "settings file"),
@@ -165,7 +167,7 @@ def project_root(folder: Path, home: Path | None) -> Path:
     for candidate in (start, *start.parents):
         if candidate in (candidate.parent, home_real):
             break
-        if any(os.path.exists(candidate / marker) for marker in _ROOT_MARKERS):  # noqa: PTH110 — never raises
+        if any(os.path.exists(candidate / marker) for marker in ROOT_MARKERS):  # noqa: PTH110 — never raises
             return candidate
     return start
 

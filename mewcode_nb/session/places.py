@@ -14,15 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mewcode_nb.paths import project_root, real_path, sessions_folder
+from mewcode_nb.paths import ROOT_MARKERS, project_root, real_path, sessions_folder
 
 __all__ = ["MAX_FOLDERS", "MAX_SECONDS", "Places", "find_places", "same_project"]
 
 MAX_FOLDERS = 20_000
 MAX_SECONDS = 2.0
-"""The walk ends at either: on a local disk it sees some 20,000 folders a second."""
+"""The walk ends at either: on a local disk it sees some 40,000 folders a second."""
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+_ROOT_MARKS = frozenset(marker.partition("/")[0] for marker in ROOT_MARKERS)
 _ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
 
 
@@ -99,9 +100,11 @@ class _Walk:
         self._waiting.extend(folder / name for name in sorted(below))
 
     def _is_foreign(self, folder: Path, names: dict[str, bool]) -> bool:
-        return not _ENVIRONMENT_MARKS.isdisjoint(names) or not same_project(
-            self._root, folder, self._home
-        )
+        if not _ENVIRONMENT_MARKS.isdisjoint(names):
+            return True
+        # The names rule most folders out before the file system is asked.
+        marked = not _ROOT_MARKS.isdisjoint(names)
+        return marked and not same_project(self._root, folder, self._home)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
