@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+from dataclasses import replace
+
+import pytest
+
+from mewcode_nb.errors import SessionLocked, SessionNotFound
+from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.retention import Orphan, Policy, last_activity
+from mewcode_nb.session.sweep import NOTICE_SECONDS, Skipped, sweep
+
+NOW = 1_773_480_413.0
+DAY = 86_400.0
+POLICY = Policy(keep_last=0, quota=0)
+TRASH_DAYS = 30
+
+
+class MemoryStore:
+    """The part of a store that a sweep uses; `held` are ids that another process writes."""
+
+    def __init__(self, sessions, *infos):
+        self.sessions = sessions
+        self.infos = {info.id: info for info in infos}
+        self.bin = {}
+        self.lost = {}
+        self.held = set()
+        self.now = NOW
+        self.before_trash = lambda identity: None
+
+    def list(self):
+        return tuple(self.infos.values())
+
+    def orphans(self):
+        return tuple(self.lost.values())
+
+    def find(self, name):
+        if name not in self.infos:
+            raise SessionNotFound(f"no session {name}")
+        return self.infos[name]
+
+    def trash(self, identity, reason):
+        self.before_trash(identity)
+        if identity in self.held:
+            raise SessionLocked(f"session {identity} is being written")
+        if identity in self.lost:
+            info = SessionInfo(identity, size=self.lost.pop(identity).size)
+        else:
+            info = self.infos.pop(identity)
+        self.bin[identity] = TrashedSession(info, reason, self.now, self.now + TRASH_DAYS * DAY)
+
+    def trashed(self):
+        return tuple(self.bin.values())
+
+    def restore(self, identity):
+        self.infos[identity] = self.bin.pop(identity).info
+
+    def purge(self, identity):
+        del self.bin[identity]
+
+
+def used(name, days, size=10, **more):
+    return SessionInfo(name, active=NOW - days * DAY, size=size, **more)
+
+
+@pytest.fixture
+def store(tmp_path):
+    folder = tmp_path / ".mewcode" / "sessions"
+    folder.mkdir(parents=True)
+    return MemoryStore(folder, used("new", 1), used("old", 31), used("older", 400))
+
+
+@pytest.fixture
+def told(store):
+    """The store after its preview, the day before."""
+    sweep(store, POLICY, NOW - NOTICE_SECONDS)
+    return store
+
+
+def ids(items):
+    return [item.id for item in items]
+
+
+def test_s_16_the_first_use_only_tells(store):
+    report = sweep(store, POLICY, NOW)
+    assert ids(report.preview) == ["older", "old"]
+    assert (report.preview_size, report.due, report.moved) == (20, NOW + DAY, ())
+    assert ids(store.list()) == ["new", "old", "older"]
+    assert not report.silent
+
+
+def test_s_16_within_a_day_nothing_is_said_again_or_done(store):
+    sweep(store, POLICY, NOW)
+    report = sweep(store, POLICY, NOW + DAY - 1)
+    assert report.silent
+    assert (report.waiting, report.due) == (2, NOW + DAY)
+    assert len(store.list()) == 3
+
+
+def test_s_16_a_day_after_the_notice_they_go_to_the_trash_and_can_be_restored(told):
+    report = sweep(told, POLICY, NOW)
+    assert (ids(report.moved), report.moved_size) == (["older", "old"], 20)
+    assert ids(told.list()) == ["new"]
+    assert told.bin["old"].reason == "unused for longer than retention_days"
+    told.restore("old")
+    assert told.find("old").active == NOW - 31 * DAY
+
+
+def test_s_16_nothing_is_told_or_remembered_while_there_is_nothing_to_tell(store):
+    report = sweep(store, replace(POLICY, days=0), NOW)
+    assert report.silent
+    assert not (store.sessions.parent / "cache").exists()
+
+
+def test_the_notice_is_remembered_for_the_folder_and_its_loss_only_repeats_it(told):
+    memory = told.sessions.parent / "cache" / "retention.json"
+    assert json.loads(memory.read_bytes()) == {"noticed": NOW - DAY}
+    assert [path.name for path in memory.parent.iterdir()] == ["retention.json"]
+    memory.unlink()
+    assert ids(sweep(told, POLICY, NOW).preview) == ["older", "old"]
+    assert len(told.list()) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1]", '{"noticed": "x"}', '{"noticed": NaN}', '{"noticed": -5}', '{"a":1}']
+)
+def test_a_damaged_memory_only_repeats_the_notice(told, text):
+    (told.sessions.parent / "cache" / "retention.json").write_text(text, encoding="utf-8")
+    report = sweep(told, POLICY, NOW)
+    assert (len(report.preview), report.moved) == (2, ())
+
+
+def test_a_clock_set_back_behind_the_notice_tells_again_and_waits(told):
+    past = NOW - 10 * DAY
+    report = sweep(told, POLICY, past)
+    assert (ids(report.preview), report.due) == (["older"], past + DAY)
+    assert sweep(told, POLICY, past + 60).silent
+
+
+def test_where_nothing_can_be_remembered_nothing_is_moved(store):
+    (store.sessions.parent / "cache").write_text("in the way", encoding="utf-8")
+    for day in range(3):
+        assert sweep(store, POLICY, NOW + day * DAY).preview
+    assert len(store.list()) == 3
+
+
+def test_row_15_a_session_held_elsewhere_stays_and_is_named(told):
+    told.held = {"old"}
+    report = sweep(told, POLICY, NOW)
+    assert ids(report.moved) == ["older"]
+    assert report.skipped == (Skipped("old", "session old is being written"),)
+
+
+@pytest.mark.parametrize("change", [{"active": NOW - 5}, {"pinned": True}, {"live": True}])
+def test_a_session_used_between_plan_and_move_stays(told, change):
+    def use(identity):
+        told.infos["old"] = replace(told.infos["old"], **change)
+
+    told.before_trash = lambda identity: use(identity) if identity == "older" else None
+    report = sweep(told, POLICY, NOW)
+    assert ids(report.moved) == ["older"]
+    assert report.skipped == (Skipped("old", "used meanwhile"),)
+    assert "old" in told.infos
+
+
+def test_a_session_used_at_the_very_moment_of_the_move_comes_back(told):
+    def use(identity):
+        told.infos[identity] = replace(told.infos[identity], active=NOW - 1)
+
+    told.before_trash = lambda identity: use(identity) if identity == "old" else None
+    report = sweep(told, POLICY, NOW)
+    assert (ids(report.moved), report.skipped) == (["older"], (Skipped("old", "used meanwhile"),))
+    assert sorted(ids(told.list())) == ["new", "old"]
+
+
+def test_a_session_gone_between_plan_and_move_is_no_error(told):
+    told.before_trash = lambda identity: told.infos.pop("old", None)
+    report = sweep(told, POLICY, NOW)
+    assert (ids(report.moved), report.skipped) == (["older"], (Skipped("old", "no session old"),))
+
+
+def test_row_14_orphans_go_the_same_way(told):
+    told.lost = {"lost": Orphan("lost", 500, NOW - 40 * DAY), "new": Orphan("new", 5, NOW - DAY)}
+    report = sweep(told, POLICY, NOW)
+    assert "lost" in ids(report.moved)
+    assert told.bin["lost"].reason == "files of a session whose log is gone"
+    assert ids(told.orphans()) == ["new"]
+
+
+def test_what_is_past_its_time_in_the_trash_is_removed_for_good_and_told(told):
+    sweep(told, POLICY, NOW)
+    off = replace(POLICY, days=0)
+    assert sweep(told, off, NOW + TRASH_DAYS * DAY - 1).silent
+    report = sweep(told, off, NOW + TRASH_DAYS * DAY)
+    assert sorted(item.info.id for item in report.purged) == ["old", "older"]
+    assert (report.purged_size, report.silent, told.bin) == (20, False, {})
+
+
+ROUNDS = 1_000 if os.environ.get("MEWCODE_LONG") else 100
+
+
+def test_g20_random_layouts_clocks_and_uses(tmp_path):
+    for seed in range(ROUNDS):
+        folder = tmp_path / str(seed) / ".mewcode" / "sessions"
+        folder.mkdir(parents=True)
+        _live_through(MemoryStore(folder), random.Random(seed))
+
+
+def _live_through(store, random_):
+    policy = Policy(
+        random_.choice([1, 30, 90]), random_.randrange(4), random_.choice([0, 500, 5_000])
+    )
+    noticed = None
+    store.now = NOW
+    for step in range(30):
+        store.now += random_.choice([60, DAY / 2, DAY, 20 * DAY, -DAY, -200 * DAY])
+        _use(store, random_, step)
+        listed, trashed = dict(store.infos), dict(store.bin)
+        report = sweep(store, policy, store.now)
+        _check(store, report, policy, listed, trashed)
+        if report.moved:
+            assert noticed is not None
+            assert store.now >= noticed + NOTICE_SECONDS
+        noticed = store.now if report.preview else noticed
+
+
+def _use(store, random_, step):
+    for number in range(random_.randrange(4)):
+        active = store.now + random_.choice([0, -DAY, -40 * DAY, -400 * DAY, 100 * DAY])
+        store.infos[f"s{step}-{number}"] = SessionInfo(
+            f"s{step}-{number}",
+            active=active,
+            size=random_.randrange(1, 1_000),
+            pinned=random_.random() < 0.1,
+            readable=random_.random() < 0.9,
+        )
+    store.held = {identity for identity in store.infos if random_.random() < 0.1}
+
+
+def _check(store, report, policy, listed, trashed):
+    limit = store.now - policy.days * DAY
+    for item in report.moved:
+        info = listed[item.id]
+        assert info.active < limit
+        assert not info.pinned
+        assert item.id not in store.held
+        assert store.bin[item.id].info == info
+        assert store.bin[item.id].purge_after == store.now + TRASH_DAYS * DAY
+    assert listed.keys() - store.infos.keys() == set(ids(report.moved))
+    for item in report.purged:
+        assert trashed[item.info.id].purge_after <= store.now
+    assert trashed.keys() - store.bin.keys() == {item.info.id for item in report.purged}
+    free = [
+        info
+        for info in store.infos.values()
+        if last_activity(info, store.now) < limit and not info.pinned and info.id not in store.held
+    ]
+    total = sum(info.size for info in store.infos.values())
+    if policy.quota and not report.preview and not report.waiting:
+        assert total <= policy.quota or not free
