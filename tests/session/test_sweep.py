@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mewcode_nb.errors import SessionLocked, SessionNotFound
+from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.retention import Orphan, Policy, last_activity
 from mewcode_nb.session.sweep import NOTICE_SECONDS, Skipped, sweep
@@ -173,6 +173,21 @@ def test_a_session_used_at_the_very_moment_of_the_move_comes_back(told):
     report = sweep(told, POLICY, NOW)
     assert (ids(report.moved), report.skipped) == (["older"], (Skipped("old", "used meanwhile"),))
     assert sorted(ids(told.list())) == ["new", "old"]
+
+
+def test_a_session_that_cannot_come_back_is_named(told):
+    def use(identity):
+        told.infos[identity] = replace(told.infos[identity], active=NOW - 1)
+
+    def fail(identity):
+        raise SessionError("the disk is full")
+
+    told.before_trash, told.restore = use, fail
+    report = sweep(told, POLICY, NOW)
+    assert ids(report.moved) == ["older", "old"]
+    assert report.skipped[0] == Skipped(
+        "older", "used meanwhile, now in the trash: the disk is full"
+    )
 
 
 def test_a_session_gone_between_plan_and_move_is_no_error(told):
