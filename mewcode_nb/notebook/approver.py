@@ -3,7 +3,8 @@
 The order is the one proven by experiment: no kernel, a line of input; a front end that takes no
 input (nbclient, papermill), a denial at once; an ipykernel that hears clicks while a cell awaits, a
 card with buttons; a card that the page does not draw within three seconds, or an older kernel, a
-line of input again. Nothing ever waits where nobody can answer.
+line of input again. Nothing ever waits where nobody can answer: a page with an open card is pinged,
+and one that is gone without a word ends the turn within half a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from mewcode_nb.config import Settings
 from mewcode_nb.errors import Interrupted
@@ -28,6 +29,9 @@ from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.render import DisplayPublisher
 from mewcode_nb.widgets.html import visible
 from mewcode_nb.widgets.words import Words, choose_language
+
+if TYPE_CHECKING:
+    from mewcode_nb.widgets.approval import Answer, Gone
 
 __all__ = [
     "Grants",
@@ -47,6 +51,12 @@ Route: TypeAlias = Literal["buttons", "input", "deny"]
 _AWAITED_CLICKS = (7, 4)
 """The first ipykernel that handles comm messages while a cell awaits."""
 _HANDSHAKE_SECONDS = 3.0
+_PING_SECONDS = 5.0
+_PINGS_LOST = 5
+"""So many in a row without a reply, 25 seconds, and the page counts as gone. Longer than any stall
+of a living page that was seen (opening a notebook keeps a starved one busy for 20 seconds in all),
+short enough to wait for. Pings are counted, not seconds: a kernel that stood still, with its
+machine asleep or its loop blocked by other code, has not listened meanwhile."""
 _TRIES = 3
 
 
@@ -123,6 +133,10 @@ class Card(Protocol):
         """Let clicks reach a busy kernel."""
         ...
 
+    def ping(self) -> None:
+        """Have the page say that it is there."""
+        ...
+
     def retire(self, words: str) -> None:
         """Make it inert for good."""
         ...
@@ -175,6 +189,28 @@ class Ways:
     card: CardFactory = _live_card
     handshake_seconds: float = _HANDSHAKE_SECONDS
     """How long a page has to say that it drew the card."""
+    ping_seconds: float = _PING_SECONDS
+    """How long a page has for each reply while its card is open."""
+
+
+class _Heard:
+    """What the page has said of one card; changed on the loop's own thread only."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.rendered: asyncio.Future[None] = loop.create_future()
+        self.answered: asyncio.Future[Answer | Gone] = loop.create_future()
+        self.lately = False
+        """Whether anything came since this was last made false."""
+
+    def settle(self, message: object) -> None:
+        """Take a message of the card."""
+        from mewcode_nb.widgets.approval import Answer, Gone
+
+        self.lately = True
+        if not self.rendered.done():
+            self.rendered.set_result(None)
+        if isinstance(message, (Answer, Gone)) and not self.answered.done():
+            self.answered.set_result(message)
 
 
 class NotebookApprover:
@@ -201,8 +237,8 @@ class NotebookApprover:
         """The answer, from an earlier one for the session, a person, or the policy.
 
         Raises `asyncio.CancelledError` when the person interrupts the cell instead, `Interrupted`
-        when the page with the card is reloaded or closed: it gets no outputs of a running cell, so
-        no other card or line of input could reach the person.
+        when the page with the card is reloaded, closed or out of reach: it gets no outputs of a
+        running cell, so no other card or line of input could reach the person.
         """
         if self._grants.covers(proposal):
             return Decision(allow=True, by="session", reason=self._words("by_session"))
@@ -220,25 +256,14 @@ class NotebookApprover:
 
     async def _ask_card(self, proposal: Proposal) -> Decision | None:
         """The answer of a card, or None when no page drew it."""
-        from mewcode_nb.widgets.approval import (
-            Answer,
-            Gone,
-            card_view,
-        )
+        from mewcode_nb.widgets.approval import card_view
 
         loop = asyncio.get_running_loop()
         covers, nonce = self._covers(proposal), secrets.token_hex(16)
-        rendered: asyncio.Future[None] = loop.create_future()
-        answered: asyncio.Future[Answer | Gone] = loop.create_future()
-
-        def settle(message: object) -> None:
-            if not rendered.done():
-                rendered.set_result(None)
-            if isinstance(message, (Answer, Gone)) and not answered.done():
-                answered.set_result(message)
+        heard = _Heard(loop)
 
         def receive(message: object) -> None:
-            loop.call_soon_threadsafe(settle, message)
+            loop.call_soon_threadsafe(heard.settle, message)
 
         view = card_view(self._words, proposal, nonce=nonce, covers=covers)
         card = self._ways.card(view, receive)
@@ -248,7 +273,7 @@ class NotebookApprover:
         card.unpin()
         outcome = self._words("interrupted")
         try:
-            decision, outcome = await self._card_answer(rendered, answered)
+            decision, outcome = await self._card_answer(card, heard)
         finally:
             self._settle_card(card, display, outcome)
         if isinstance(decision, Interrupted):
@@ -256,29 +281,42 @@ class NotebookApprover:
         return decision
 
     async def _card_answer(
-        self, rendered: asyncio.Future[None], answered: asyncio.Future[Any]
+        self, card: Card, heard: _Heard
     ) -> tuple[Decision | Interrupted | None, str]:
-        from mewcode_nb.widgets.approval import Gone
-
         words, seconds = self._words, self._settings.approval_seconds
         try:
             # Not `wait_for`: before Python 3.12 it loses an interrupt that comes with the result.
             async with asyncio.timeout(self._ways.handshake_seconds):
-                await rendered
+                await heard.rendered
         except TimeoutError:
             return None, words("no_frontend")
         try:
             async with asyncio.timeout(seconds):
-                answer = await answered
+                answer = await self._listen(card, heard)
         except TimeoutError:
             reason = words("expired", seconds=f"{seconds:g}")
             return Decision(allow=False, by="policy", reason=reason), reason
-        if isinstance(answer, Gone):
+        if answer is None:
             return _page_gone(), words("page_gone")
         by, allow = words("by_user"), answer.kind != "deny"
         decision = Decision(allow, "user", answer.reason, remember=answer.kind == "session")
         outcome = words("allowed" if allow else "denied", by=by)
         return decision, f"{outcome}: {answer.reason}" if answer.reason else outcome
+
+    async def _listen(self, card: Card, heard: _Heard) -> Answer | None:
+        """The answer; None as soon as the page says that it goes, or has left too many pings."""
+        from mewcode_nb.widgets.approval import Gone
+
+        lost = 0
+        while lost < _PINGS_LOST:
+            heard.lately = False
+            card.ping()
+            await asyncio.wait({heard.answered}, timeout=self._ways.ping_seconds)
+            if heard.answered.done():
+                answer = heard.answered.result()
+                return None if isinstance(answer, Gone) else answer
+            lost = 0 if heard.lately else lost + 1
+        return None
 
     def _settle_card(self, card: Card, display: str, line: str) -> None:
         from mewcode_nb.widgets import cards
@@ -312,7 +350,8 @@ class NotebookApprover:
 
 def _page_gone() -> Interrupted:
     return Interrupted(
-        "the page was reloaded or closed while a question was open", remedy="run the cell again"
+        "the page was reloaded or closed, or could not be reached, while a question was open",
+        remedy="run the cell again",
     )
 
 

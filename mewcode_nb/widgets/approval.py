@@ -26,6 +26,7 @@ __all__ = [
     "ApprovalCard",
     "CardMessage",
     "Gone",
+    "Pong",
     "Rendered",
     "card_view",
     "parse_message",
@@ -56,7 +57,12 @@ class Gone:
     """The page with the card is being reloaded or closed: nobody can press a button any more."""
 
 
-CardMessage: TypeAlias = Rendered | Answer | Gone
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """The reply to a ping: the card is on a page that can still send."""
+
+
+CardMessage: TypeAlias = Rendered | Answer | Gone | Pong
 
 
 def card_view(words: Words, proposal: Proposal, *, nonce: str, covers: str) -> dict[str, object]:
@@ -83,12 +89,22 @@ def parse_message(content: object, *, nonce: str, session: bool) -> CardMessage 
     """The message, or None for anything that this card's own buttons could not have sent."""
     if not isinstance(content, dict) or content.get("nonce") != nonce:
         return None
-    if content.get("kind") == "rendered":
-        return Rendered()
-    if content.get("kind") == "gone":
-        return Gone()
+    match content.get("kind"):
+        case "rendered":
+            return Rendered()
+        case "gone":
+            return Gone()
+        case "pong":
+            return Pong()
+        case "answer":
+            return _parse_answer(content, session=session)
+        case _:
+            return None
+
+
+def _parse_answer(content: dict[object, object], *, session: bool) -> Answer | None:
     reason = content.get("reason", "")
-    if content.get("kind") != "answer" or not isinstance(reason, str):
+    if not isinstance(reason, str):
         return None
     reason = visible(reason[:_REASON_LIMIT]).strip()
     match content.get("answer"):
@@ -125,6 +141,14 @@ class ApprovalCard(anywidget.AnyWidget):
         data, metadata = self._repr_mimebundle_() or ({}, {})
         return {**data, "text/plain": str(self.view["title"])}, metadata
 
+    def ping(self) -> None:
+        """Have the page reply with `Pong`, if the card is still on one.
+
+        A custom message: unlike a change of state it reaches no saved notebook.
+        """
+        self.send({"kind": "ping", "nonce": self._nonce})
+        self.unpin()
+
     def retire(self, words: str) -> None:
         """No button does anything from now on; the widget and its comm are gone."""
         with self._lock:
@@ -152,5 +176,5 @@ class ApprovalCard(anywidget.AnyWidget):
         with self._lock:
             if self._answered:
                 return
-            self._answered = not isinstance(message, Rendered)
+            self._answered = isinstance(message, (Answer, Gone))
         self._on_message(message)

@@ -18,7 +18,7 @@ from mewcode_nb.notebook.approver import (
     grant_key,
     parse_reply,
 )
-from mewcode_nb.widgets.approval import Answer, Gone, Rendered
+from mewcode_nb.widgets.approval import Answer, Gone, Pong, Rendered
 from mewcode_nb.widgets.words import Words
 
 LAB = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=True)
@@ -127,10 +127,14 @@ class Page:
 
 
 class FakeCard:
-    """A card whose page sends the scripted messages as soon as it is shown."""
+    """A card whose page sends the scripted messages as soon as it is shown.
 
-    def __init__(self, *messages):
+    It replies to the pings with the messages of `replies`, one each, and then falls silent.
+    """
+
+    def __init__(self, *messages, replies=()):
         self.messages, self.view, self.retired = messages, None, []
+        self.replies, self.pings = list(replies), 0
 
     def __call__(self, view, on_message):
         self.view, self.on_message = view, on_message
@@ -143,12 +147,17 @@ class FakeCard:
         for message in self.messages:
             self.on_message(message)
 
+    def ping(self):
+        self.pings += 1
+        if self.replies and (message := self.replies.pop(0)) is not None:
+            self.on_message(message)
+
     def retire(self, words):
         self.retired.append(words)
 
 
-def approver(where, *, card=None, terminal=None, grants=None, page=None, **settings):
-    ways = Ways(terminal or Typed(), card or FakeCard(), handshake_seconds=0.05)
+def approver(where, *, card=None, terminal=None, grants=None, page=None, ping=5.0, **settings):
+    ways = Ways(terminal or Typed(), card or FakeCard(), 0.05, ping)
     return NotebookApprover(
         lambda: where, Settings(**settings), Words(), page or Page(), grants=grants, ways=ways
     )
@@ -221,6 +230,61 @@ def test_a_page_that_goes_away_settles_the_card_and_ends_the_turn(messages):
     assert page.sent[-1][0]["text/plain"] == line
     assert card.retired
     assert terminal.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("replies", "pings"),
+    [
+        ([], 5),
+        ([Pong()], 6),
+        ([None, None, None, None, Pong()], 10),
+        ([None, Pong()] * 6, 17),
+        ([Gone()], 1),
+    ],
+)
+def test_a_page_is_gone_after_five_pings_in_a_row_without_a_reply(replies, pings):
+    page, card = Page(), FakeCard(Rendered(), replies=replies)
+    with pytest.raises(Interrupted, match="could not be reached"):
+        ask(approver(LAB, card=card, page=page, ping=0.02))
+    assert card.pings == pings
+    assert page.sent[-1][0]["text/plain"].startswith("the page was reloaded or closed")
+    assert card.retired
+
+
+def test_a_page_that_is_gone_without_a_word_is_noticed_in_25_seconds():
+    assert Ways().ping_seconds * 5 == 25
+
+
+def test_an_answer_after_many_pings_counts_and_ends_the_pings():
+    card = FakeCard(Rendered(), replies=[Pong()] * 8 + [Answer("allow")])
+    assert ask(approver(LAB, card=card, ping=0.02)) == Decision(True, "user")
+    assert card.pings == 9
+
+
+def test_a_page_that_never_draws_the_card_is_not_pinged():
+    card = FakeCard()
+    ask(approver(LAB, card=card, terminal=Typed("y")))
+    assert card.pings == 0
+
+
+def test_the_time_for_an_answer_ends_a_card_that_goes_on_answering_pings():
+    card = FakeCard(Rendered(), replies=[Pong()] * 1000)
+    decision = ask(approver(LAB, card=card, ping=0.02, approval_seconds=0.2))
+    assert decision == Decision(False, "policy", "no answer in 0.2 s")
+
+
+def test_an_interrupt_between_two_pings_is_no_answer():
+    async def turn():
+        card = FakeCard(Rendered(), replies=[Pong()] * 1000)
+        task = asyncio.create_task(approver(LAB, card=card, ping=0.02).ask(SHELL))
+        while card.pings < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return card.retired
+
+    assert asyncio.run(turn())
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from mewcode_nb.widgets.approval import (
     Answer,
     ApprovalCard,
     Gone,
+    Pong,
     Rendered,
     card_view,
     parse_message,
@@ -41,6 +42,10 @@ def view(proposal=PROPOSAL, covers="this session"):
         ({"kind": "gone", "nonce": "n1"}, Gone()),
         ({"kind": "gone", "nonce": "n2"}, None),
         ({"kind": "gone"}, None),
+        ({"kind": "pong", "nonce": "n1"}, Pong()),
+        ({"kind": "pong", "nonce": "n2"}, None),
+        ({"kind": "pong"}, None),
+        ({"kind": ["pong"], "nonce": "n1"}, None),
         ({"kind": "other", "nonce": "n1"}, None),
         ({"nonce": "n1"}, None),
         ("allow", None),
@@ -98,6 +103,17 @@ def test_a_page_that_goes_away_ends_the_card_unless_it_was_answered():
             card._receive(card, content, [])
         assert heard == [expected]
         card.retire("")
+
+
+def test_w_04_pongs_do_not_use_a_card_up_and_are_unheard_after_its_answer():
+    heard = []
+    card = ApprovalCard(view(), heard.append)
+    pong = {"kind": "pong", "nonce": "n1"}
+    click = {"kind": "answer", "nonce": "n1", "answer": "allow"}
+    for content in (pong, {"kind": "pong", "nonce": "n2"}, pong, click, pong, click):
+        card._receive(card, content, [])
+    assert heard == [Pong(), Pong(), Answer("allow")]
+    card.retire("")
 
 
 def test_w_03_retired_cards_leave_no_widget_behind():

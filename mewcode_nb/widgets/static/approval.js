@@ -56,6 +56,12 @@ function render({ model, el }) {
   let used = false;
   // A page that is loaded again gets no outputs of a running cell: the kernel would wait in vain.
   const gone = () => model.send({ kind: "gone", nonce: view.nonce });
+  // That word may be lost with the connection, and a killed page says none: the kernel asks too. A
+  // reply to a message comes from a hidden tab as well, where timers are slowed down.
+  const alive = (content) => {
+    if (content.kind !== "ping" || content.nonce !== view.nonce || used) return;
+    model.send({ kind: "pong", nonce: view.nonce });
+  };
   function close(text) {
     used = true;
     window.removeEventListener("pagehide", gone);
@@ -102,6 +108,7 @@ function render({ model, el }) {
     if (model.get("closed")) close(model.get("closed"));
   };
   model.on("change:closed", closed);
+  model.on("msg:custom", alive);
   closed();
   el.replaceChildren(card);
   // The front end attaches the element after this function has returned.
@@ -112,6 +119,7 @@ function render({ model, el }) {
     window.removeEventListener("keydown", key, true);
     window.removeEventListener("pagehide", gone);
     model.off("change:closed", closed);
+    model.off("msg:custom", alive);
   };
 }
 
