@@ -9,6 +9,7 @@ them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,7 +17,7 @@ from pathlib import Path, PurePath
 from mewcode_nb.paths import read_inside, real_path
 from mewcode_nb.session.info import SessionInfo
 
-__all__ = ["NOTEBOOK_BYTES", "Notebook", "belongs", "read_notebook"]
+__all__ = ["NOTEBOOK_BYTES", "Notebook", "belongs", "file_at", "read_notebook"]
 
 NOTEBOOK_BYTES = 64 * 1024 * 1024
 """A longer notebook is not parsed for its cells: that takes about a second already."""
@@ -30,20 +31,27 @@ class Notebook:
     cells: frozenset[str] = frozenset()
 
 
-def belongs(info: SessionInfo, notebook: Notebook, is_file: Callable[[str], bool]) -> bool:
-    """Whether the session is the notebook's; `is_file` says what is still there.
+def belongs(info: SessionInfo, notebook: Notebook, file_at: Callable[[str], str]) -> bool:
+    """Whether the session is the notebook's; `file_at` gives a file's real path, empty for none.
 
     It is when it recorded the notebook's path. It is as well when the path it recorded leads to no
     file any more and the notebook holds a cell that one of its prompts came from; or, where no cell
     ids are known on one of the two sides, when the file's name is still the same.
     """
-    if info.notebook == notebook.path and info.notebook:
+    recorded = info.notebook
+    if recorded and recorded == notebook.path:
         return True
-    if info.notebook and is_file(info.notebook):
-        return False
+    if recorded and (found := file_at(recorded)):
+        return found == notebook.path
     if info.cells and notebook.cells:
         return not info.cells.isdisjoint(notebook.cells)
-    return bool(info.notebook) and _name(info.notebook) == _name(notebook.path)
+    return bool(recorded) and _name(recorded) == _name(notebook.path)
+
+
+def file_at(path: str) -> str:
+    """The real path of the file at `path`; empty where there is none. Raises nothing."""
+    real = real_path(Path(path))
+    return str(real) if os.path.isfile(real) else ""  # noqa: PTH113 — never raises
 
 
 def read_notebook(path: Path) -> Notebook:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mewcode_nb.paths import project_root
-from mewcode_nb.session.belongs import Notebook, belongs, read_notebook
+from mewcode_nb.session.belongs import Notebook, belongs, file_at, read_notebook
 from mewcode_nb.session.info import SessionInfo
 
 CELLS = frozenset({"c1", "c2"})
@@ -45,7 +45,24 @@ def save(path, *ids):
     ],
 )
 def test_whose_session_it_is(recorded, cells, notebook, files, expected):
-    assert belongs(session(recorded, cells), notebook, lambda path: path in files) is expected
+    assert (
+        belongs(session(recorded, cells), notebook, lambda path: path if path in files else "")
+        is expected
+    )
+
+
+def test_a_path_recorded_through_a_link_is_the_notebook_s(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    notebook = read_notebook(save(tmp_path / "real" / "a.ipynb", "c1"))
+    assert belongs(session(str(tmp_path / "link" / "a.ipynb"), ()), notebook, file_at)
+    assert not belongs(session(str(save(tmp_path / "b.ipynb")), CELLS), notebook, file_at)
+
+
+def test_where_a_file_is(tmp_path):
+    path = save(tmp_path / "a.ipynb")
+    assert file_at(str(path)) == str(path.resolve())
+    assert [file_at(name) for name in (str(tmp_path), "/none/such", "a\0b")] == ["", "", ""]
 
 
 def test_a_notebook_is_read_by_its_real_path_and_cell_ids(tmp_path):
