@@ -18,12 +18,12 @@ from mewcode_nb.session.records import (
 )
 from mewcode_nb.session.replay import SessionState
 
-__all__ = ["lines_text", "live_records"]
+__all__ = ["lines_text", "live_records", "printable_json"]
 
 
 def lines_text(state: SessionState) -> str:
     """One record a line."""
-    return "".join(_escaped(to_line(record).decode()) for record in live_records(state))
+    return "".join(printable_json(to_line(record).decode()) for record in live_records(state))
 
 
 def live_records(state: SessionState) -> Iterator[Record]:
@@ -39,7 +39,8 @@ def live_records(state: SessionState) -> Iterator[Record]:
         yield NamespaceRecord(state.last_ts, state.turns, tuple(state.namespace.values()))
 
 
-def _escaped(line: str) -> str:
+def printable_json(line: str) -> str:
+    """The JSON with each character in it that does not show as an escape: the same value."""
     if line.isascii():
         return line.replace("\x7f", "\\u007f")
     return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in line)

@@ -10,35 +10,43 @@ from pathlib import Path
 import click
 
 from mewcode_nb import __version__
-from mewcode_nb.errors import MewcodeError
+from mewcode_nb.cli.doctor import doctor
+from mewcode_nb.cli.sessions import sessions
+from mewcode_nb.cli.spoken import Command, Group, Option
 
 __all__ = ["main"]
 
 
-class _Command(click.Group):
-    """A group whose own errors are one line, as everywhere in this package."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except MewcodeError as error:
-            raise click.ClickException(str(error)) from error
-
-
-@click.group(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    chinese="住在 Jupyter 内核里的编程智能体。在笔记本中：%load_ext mewcode_nb",
+)
 @click.version_option(__version__, prog_name="mewcode-nb")
 def main() -> None:
     """A coding agent that lives in a Jupyter kernel. In a notebook: %load_ext mewcode_nb."""
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
-@click.option("--headless", is_flag=True, help="Execute the notebook without a browser.")
+@main.command(
+    cls=Command,
+    context_settings={"ignore_unknown_options": True},
+    chinese="在 JupyterLab 中打开第一个笔记本；不需要密钥。其余参数交给 JupyterLab。",
+)
+@click.option(
+    "--headless",
+    cls=Option,
+    is_flag=True,
+    help="Execute the notebook without a browser.",
+    chinese="不用浏览器，直接执行笔记本。",
+)
 @click.option(
     "--folder",
+    cls=Option,
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("artifacts/demo"),
     show_default=True,
     help="Where the copy goes that is opened or executed.",
+    chinese="被打开或执行的副本放在哪里。",
 )
 @click.argument("lab_arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
@@ -50,7 +58,7 @@ def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
         working_copy,
     )
 
-    notebook = find_notebook(Path(__file__).parent, Path(sys.prefix))
+    notebook = find_notebook(Path(__file__).parents[1], Path(sys.prefix))
     if not headless:
         copy = working_copy(notebook, folder.resolve())
         click.echo(f"Starting JupyterLab on {copy}; Ctrl+C twice ends it.")
@@ -61,7 +69,7 @@ def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
         click.echo(f"Its session: {session}")
 
 
-@main.command()
+@main.command(cls=Command, chinese="显示文件夹 FOLDER 中的笔记本会读取哪些指令文件，跳过了哪些。")
 @click.argument(
     "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path()
 )
@@ -79,5 +87,5 @@ def instructions(folder: Path) -> None:
     click.echo(instructions_table(load_instructions(root, home).rows))
 
 
-if __name__ == "__main__":
-    main()
+main.add_command(sessions)
+main.add_command(doctor)

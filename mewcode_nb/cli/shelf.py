@@ -1,0 +1,92 @@
+"""The sessions a command is about: found from the folder it was given, one way for all commands."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mewcode_nb.cli.words import Words
+from mewcode_nb.errors import AmbiguousSession, SessionNotFound, UsageError
+from mewcode_nb.paths import project_root, user_home
+from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.reader import read_log
+from mewcode_nb.session.records import LegacyCompact, MessageRecord, Record, SessionRecord
+
+if TYPE_CHECKING:
+    from mewcode_nb.session.folder_store import FolderStore
+    from mewcode_nb.session.library import Library
+
+__all__ = ["find_trashed", "import_file", "info_json", "open_library"]
+
+
+def open_library(folder: Path) -> Library:
+    """The sessions of the folder and of the project it belongs to."""
+    from random import Random
+
+    from mewcode_nb.session.library import Library
+
+    here, home = folder.resolve(), user_home(os.environ)
+    root = project_root(here, home)
+    return Library(here, root, clock=time.time, random=Random(), home=home)  # noqa: S311
+
+
+def find_trashed(library: Library, named: str, words: Words) -> tuple[FolderStore, TrashedSession]:
+    """The one in the trash whose id begins so, and its store; raises SessionNotFound."""
+    found = [
+        (store, item)
+        for store in library.stores(project=True)
+        for item in store.trashed()
+        if item.info.id.startswith(named)
+    ]
+    exact = [(store, item) for store, item in found if item.info.id == named]
+    if len(exact) == 1 or len(found) == 1:
+        return (exact or found)[0]
+    if not found or not named:
+        raise SessionNotFound(words("not_trashed", id=named), remedy=words("see_trash"))
+    ids = ", ".join(item.info.id for _, item in found)
+    raise AmbiguousSession(words("several_trashed", id=named, ids=ids), remedy=words("more_id"))
+
+
+def import_file(library: Library, path: Path, words: Words) -> tuple[str, int, tuple[str, ...]]:
+    """A new session from a session file or a transcript of Claude Code.
+
+    Returns its id, the number of messages, and remarks. The file is only read.
+    """
+    from mewcode_nb.session.claude_code import import_transcript, is_transcript
+
+    contents = read_log(path)
+    if is_transcript(contents):
+        header, records, notes = import_transcript(path)
+    else:
+        header, records = _own(path)
+        notes = tuple(str(damage) for damage in contents.damage)
+    count = sum(isinstance(record, MessageRecord) for record in records)
+    if not count:
+        raise UsageError(words("nothing_inside", path=path), remedy=words("import_what"))
+    writer = library.store.create(header)
+    try:
+        writer.append(records)
+    finally:
+        writer.close()
+    return writer.id, count, notes
+
+
+def _own(path: Path) -> tuple[SessionRecord, tuple[Record, ...]]:
+    """Our own records, those of the Go program's files as well, without what stays behind."""
+    from mewcode_nb.session.doctor_copy import repaired_records
+
+    contents = read_log(path)
+    header, *records = repaired_records(contents, "", {})
+    assert isinstance(header, SessionRecord)
+    kept = (record for record in records if not isinstance(record, LegacyCompact))
+    return header, tuple(kept)
+
+
+def info_json(info: SessionInfo) -> dict[str, object]:
+    """A list row as plain values."""
+    value = asdict(info)
+    value["cells"] = sorted(info.cells)
+    return value
