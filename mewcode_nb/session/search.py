@@ -105,6 +105,8 @@ def search_session(info: SessionInfo, query: Query, each: int = 3) -> tuple[Hit,
 
     Raises `SessionError` when its file cannot be read.
     """
+    if not info.readable:  # perhaps no file at all: a pipe would be waited for without end
+        raise SessionError(info.damage or "it cannot be read")
     path = Path(info.location) / LOG_NAME
     found: dict[str, Hit] = {}
     try:

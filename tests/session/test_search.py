@@ -140,6 +140,14 @@ def test_an_unreadable_session_is_named_and_passed_over(store):
     assert steps[-1].unread[0].startswith("s2: cannot read ")
 
 
+def test_what_the_list_calls_unreadable_is_not_opened(store):
+    info = store("s1", message("m1", "raven"))
+    shut = SessionInfo("s1", location=info.location, readable=False, damage="a folder")
+    steps = []
+    assert list(search([shut], "raven", progress=steps.append)) == []
+    assert steps[-1].unread == ("s1: a folder",)
+
+
 @pytest.mark.parametrize("query", ["", "   ", '""'])
 def test_an_empty_query_reads_nothing(query):
     steps = []
