@@ -1,0 +1,157 @@
+"""All sessions of a project: the store beside this notebook, and those of the project's others.
+
+New sessions go to the store of this folder. The others are looked for once, when they are first
+asked for, and remembered for as long as the library lives; `notices` says when the search for them
+had to stop early.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mewcode_nb.errors import AmbiguousSession, SessionNotFound
+from mewcode_nb.paths import real_path, sessions_folder
+from mewcode_nb.session.belongs import Notebook, belongs, file_at
+from mewcode_nb.session.folder_store import FolderStore
+from mewcode_nb.session.info import SessionInfo
+from mewcode_nb.session.places import Places, find_places
+
+if TYPE_CHECKING:
+    from random import Random  # drags in hashlib, for an annotation
+
+    from mewcode_nb.session.files import FileOps
+
+__all__ = ["Library"]
+
+
+class Library:
+    """The stores of a project, by folder.
+
+    Attributes: `here`, the notebook's folder, and `root`, the project's, both as real paths; `root`
+    is None where only the one folder counts.
+    """
+
+    def __init__(
+        self,
+        here: Path,
+        root: Path | None,
+        *,
+        clock: Callable[[], float],
+        random: Random,
+        home: Path | None = None,
+        files: FileOps | None = None,
+    ) -> None:
+        self.here = real_path(here)
+        self.root = None if root is None else real_path(root)
+        self._clock = clock
+        self._random = random
+        self._home = home
+        self._files = files
+        self._stores: dict[Path, FolderStore] = {}
+        self._places: Places | None = None
+
+    @property
+    def store(self) -> FolderStore:
+        """The store of this folder: where new sessions go."""
+        return self._store(self.here)
+
+    def stores(self, project: bool = False) -> tuple[FolderStore, ...]:
+        """This folder's store, then with `project` those of the project's other folders."""
+        others = self._others() if project else ()
+        return (self.store, *(self._store(folder) for folder in others))
+
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of the stores used so far and of the search for them."""
+        stopped = self._places.stopped if self._places else ""
+        told = [notice for store in self._stores.values() for notice in store.notices()]
+        return tuple(dict.fromkeys([stopped, *told] if stopped else told))
+
+    def list(
+        self, *, notebook: Notebook | None = None, project: bool = False, limit: int | None = None
+    ) -> tuple[SessionInfo, ...]:
+        """Sessions by last activity, newest first.
+
+        With `notebook` only those that are its own, looked for in the whole project, since a
+        notebook that was moved has left its sessions behind; else those of this folder, or with
+        `project` of all folders. Raises `SessionError`.
+        """
+        if notebook is None:
+            lists = (store.list(limit) for store in self.stores(project))
+            return _newest(lists, limit)
+        found = _newest((store.list() for store in self.stores(project=True)), None)
+        real = {path: file_at(path) for path in {info.notebook for info in found}}
+        return tuple(info for info in found if belongs(info, notebook, real.__getitem__))[:limit]
+
+    def find(self, name: str, project: bool = True) -> SessionInfo:
+        """The session meant by an id, an unambiguous start of one, a title, or `last`.
+
+        This folder comes first: only what is not found there is looked for in the rest of the
+        project. Raises `SessionNotFound`, or `AmbiguousSession` whose message lists what fits.
+        """
+        try:
+            return self.store.find(name)
+        except SessionNotFound as error:
+            if not project or not self._others():
+                raise
+            missing = error
+        found, several = self._find_elsewhere(name)
+        if name == "last" and found:
+            return _newest([found], 1)[0]
+        if several or len(found) > 1:
+            fits = "; ".join([*several, *map(_described, found)])
+            raise AmbiguousSession(
+                f"{name!r} fits several sessions of the project: {fits}",
+                remedy="give more of the id",
+            )
+        if not found:
+            raise missing
+        return found[0]
+
+    def store_of(self, info: SessionInfo) -> FolderStore:
+        """The store that keeps the session; raises `SessionNotFound` when it is none of these."""
+        folder = Path(info.location).parent
+        for store in self.stores(project=True):
+            if real_path(store.sessions) == real_path(folder):
+                return store
+        raise SessionNotFound(
+            f"session {info.id} lies in {folder}, outside this project",
+            remedy="resume it from a notebook in that project",
+        )
+
+    def _find_elsewhere(self, name: str) -> tuple[list[SessionInfo], list[str]]:
+        """What the other folders' stores answer, and what those say that have several answers."""
+        found, several = [], []
+        for folder in self._others():
+            try:
+                found.append(self._store(folder).find(name))
+            except AmbiguousSession as error:
+                several.append(error.message)
+            except SessionNotFound:
+                continue
+        return found, several
+
+    def _others(self) -> tuple[Path, ...]:
+        if self.root is None:
+            return ()
+        if self._places is None:
+            self._places = find_places(self.root, self._home, timer=time.monotonic)
+        return tuple(folder for folder in self._places.folders if folder != self.here)
+
+    def _store(self, folder: Path) -> FolderStore:
+        if folder not in self._stores:
+            self._stores[folder] = FolderStore(
+                sessions_folder(folder), clock=self._clock, random=self._random, files=self._files
+            )
+        return self._stores[folder]
+
+
+def _newest(lists: Iterable[Iterable[SessionInfo]], limit: int | None) -> tuple[SessionInfo, ...]:
+    infos = [info for infos in lists for info in infos]
+    return tuple(sorted(infos, key=lambda info: (info.active, info.id), reverse=True))[:limit]
+
+
+def _described(info: SessionInfo) -> str:
+    return f"{info.id} ({info.name}) in {info.location}"
