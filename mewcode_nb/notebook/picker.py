@@ -8,7 +8,7 @@ came in on. An error for the user is a line in the picker; only a fault of ours 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -33,6 +33,10 @@ __all__ = ["PickerActions", "Scope", "SearchHit", "SearchStep", "sessions_bundle
 HANDSHAKE_SECONDS = 3.0
 STATIC_ROWS = 20
 """Sessions that the table left behind shows."""
+_LIST = "list-style:none;margin:0 0 6px;padding:0"
+_LINE = "margin:0;padding:4px 0;border-bottom:1px solid rgba(128,128,128,.25)"
+_SMALL = "font-size:90%;opacity:.8"
+
 Scope: TypeAlias = Literal["notebook", "folder", "project"]
 """Sessions of this notebook, of its folder, of the whole project."""
 
@@ -137,21 +141,27 @@ def sessions_bundle(
     after = [words["hint"]]
     if len(infos) > limit:
         after.insert(0, words["more"].format(count=len(infos) - limit))
-    head, *rows = [[escape(cell) for cell in row] for row in table]
-    style = 'style="text-align:left"'
-    html = "".join(f"<tr>{_cells(row, 'td', style)}</tr>" for row in rows)
+    items = "".join(_item(row, words) for row in table[1:])
     markdown = Page.table(table).markdown
     return {
-        "text/html": f'<table class="tex2jax_ignore mathjax_ignore"><thead><tr>'
-        f"{_cells(head, 'th', style)}</tr></thead><tbody>{html}</tbody></table>"
-        + "".join(f"<div>{escape(line)}</div>" for line in after),
+        "text/html": f'<ul class="tex2jax_ignore mathjax_ignore" style="{_LIST}">{items}</ul>'
+        + "".join(f'<div style="{_SMALL}">{escape(line)}</div>' for line in after),
         "text/markdown": "\n\n".join([markdown, *(inert_inline(line) for line in after)]),
         "text/plain": "\n".join([session_text(table), *after]),
     }
 
 
-def _cells(row: Sequence[str], tag: str, style: str) -> str:
-    return "".join(f"<{tag} {style}>{cell}</{tag}>" for cell in row)
+def _item(row: Sequence[str], words: Mapping[str, str]) -> str:
+    """A row of `session_table` on two lines, as the picker has it."""
+    name, age, turns, tokens, size, model, notebook, identity, marks = row
+    counted = words["turn"] if turns == "1" else words["turns"].format(count=turns)
+    facts = [age, counted, words["tokens"].format(count=tokens), size, model, notebook]
+    meta = " · ".join(escape(fact) for fact in facts if fact)
+    noted = f' <span style="{_SMALL}">({escape(marks)})</span>' if marks else ""
+    return (
+        f'<li style="{_LINE}">{escape(name)}{noted}'
+        f'<div style="{_SMALL}">{meta} · <code>{escape(identity)}</code></div></li>'
+    )
 
 
 def _loop_of(shell: InteractiveShell) -> asyncio.AbstractEventLoop | None:

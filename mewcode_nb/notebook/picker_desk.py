@@ -55,12 +55,15 @@ class PickerDesk:
         language: str,
         clock: Callable[[], float],
         loop: asyncio.AbstractEventLoop,
+        *,
+        widget: type[SessionPicker] = SessionPicker,
     ) -> None:
         self._actions = actions
         self._language = language
         self._words = picker_words(language)
         self._clock = clock
         self._loop = loop
+        self._widget = widget
         self._infos: dict[str, SessionInfo] = {}
         """What the table that stays behind shows, by id."""
         self._others: dict[str, SessionInfo] = {}
@@ -83,7 +86,7 @@ class PickerDesk:
         """Show the picker and listen."""
         self._infos, self._scope = {info.id: info for info in infos}, scope
         view = {"nonce": secrets.token_hex(16), "language": self._language, "scope": scope}
-        self._picker = SessionPicker(self._rows(infos), self._receive, **view)
+        self._picker = self._widget(self._rows(infos), self._receive, **view)
         self._live = LiveOutput(shell, self._picker, self._static, self._loop)
         self._live.before_cell = lambda: self._context.copy().run(self._pump)
         self._live.show()

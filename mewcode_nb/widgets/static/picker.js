@@ -124,7 +124,9 @@ function buildParts(view) {
   const search = element("button", "", words.search);
   search.type = "button";
   search.title = words.search_hint;
-  tools.append(filter, search, sortBox, scopeBox);
+  const order = element("span", "mewcode-picker-order");
+  order.append(sortBox, scopeBox);
+  tools.append(filter, search, order);
 
   const list = element("div", "mewcode-picker-list");
   list.id = uid;
@@ -340,6 +342,7 @@ function render({ model, el }) {
 
   function select(at) {
     if (!state.shown.length) return;
+    hush();
     endRename(true);
     state.at = Math.max(0, Math.min(at, state.shown.length - 1));
     reveal();
@@ -355,9 +358,15 @@ function render({ model, el }) {
     parts.error.hidden = !text;
   }
 
+  // What was said of an earlier action goes with the next one; an undo stays as long as it can be.
+  function hush() {
+    say("");
+    if (!state.deleted.length) parts.toast.hidden = true;
+  }
+
   function begin(text) {
     state.busy = text;
-    say("");
+    hush();
     drawAround();
   }
 
@@ -366,7 +375,7 @@ function render({ model, el }) {
   function usable() {
     const row = selected();
     if (!row || state.over) return null;
-    say("");
+    hush();
     if (!row.unreadable) return row;
     say(fill(words.is_unreadable, { reason: row.damage || words.unreadable }));
     return null;
@@ -455,7 +464,7 @@ function render({ model, el }) {
   function remove() {
     const row = selected();
     if (!row || state.over) return;
-    say("");
+    hush();
     send("delete", { id: row.id });
   }
 
@@ -475,7 +484,7 @@ function render({ model, el }) {
   function search() {
     const query = filter.value.trim();
     if (!query) return filter.focus();
-    say("");
+    hush();
     state.number += 1;
     state.found = { query, entries: [], done: 0, total: "?", finished: false };
     state.at = 0;
@@ -648,7 +657,7 @@ function render({ model, el }) {
       state.found = null;
     }
     if (state.preview) hidePreview();
-    say("");
+    hush();
     scrollTo(0);
     refresh();
   }
