@@ -1,4 +1,4 @@
-"""The few operations on files that a session's writer needs, behind one seam.
+"""The few operations on files that writers of sessions need, behind one seam.
 
 Tests pass another `FileOps` to count writes and syncs and to fail the Nth operation; the real one
 is thin enough to be seen to be right. Nothing here follows a symbolic link in its last component.
@@ -6,15 +6,23 @@ is thin enough to be seen to be right. Nothing here follows a symbolic link in i
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if os.name == "posix":
+    import fcntl
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 __all__ = ["FileOps", "Held", "RealFiles"]
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PIECE = 1024 * 1024
 
 
 class Held(Protocol):
@@ -22,6 +30,10 @@ class Held(Protocol):
 
     def release(self) -> None:
         """Let go of it."""
+        ...
+
+    def abandon(self) -> None:
+        """In a forked child: forget it, and leave it to the parent."""
         ...
 
 
@@ -44,8 +56,8 @@ class FileOps(Protocol):
         """Whether the file's last line lacks its newline."""
         ...
 
-    def is_linked(self, fd: int) -> bool:
-        """Whether the open file still has a name."""
+    def is_linked(self, fd: int, path: Path) -> bool:
+        """Whether `path` still names the open file."""
         ...
 
     def write(self, fd: int, data: memoryview) -> int:
@@ -65,11 +77,47 @@ class FileOps(Protocol):
         ...
 
     def lock(self, path: Path) -> Held:
-        """Take an exclusive lock without waiting; BlockingIOError when another process has it."""
+        """Take an exclusive lock without waiting, on a file that is made where it is missing.
+
+        BlockingIOError when another process has it; FileNotFoundError when the folder is not there,
+        or goes away meanwhile.
+        """
+        ...
+
+    def is_locked(self, path: Path) -> bool:
+        """Whether some process holds the lock now."""
         ...
 
     def replace_text(self, path: Path, text: str) -> None:
         """Put short text into an existing file, in place."""
+        ...
+
+    def write_text(self, path: Path, text: str) -> None:
+        """A whole file for the owner only, on the disk under that name or not at all."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move a folder within a file system; an empty folder may stand at the target."""
+        ...
+
+    def link(self, source: Path, target: Path) -> None:
+        """A second name for a file; FileExistsError when the name is taken."""
+        ...
+
+    def copy(self, source: Path, target: Path) -> None:
+        """A copy of a file for the owner only, synced; FileExistsError when the name is taken."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, or an empty folder."""
+        ...
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a folder with all that is in it, never what a link in it leads to."""
+        ...
+
+    def touch(self, path: Path) -> None:
+        """Set the modification time to now."""
         ...
 
 
@@ -101,9 +149,14 @@ class RealFiles:
         os.lseek(fd, size - 1, os.SEEK_SET)
         return os.read(fd, 1) != b"\n"
 
-    def is_linked(self, fd: int) -> bool:
-        """Looks at the number of names."""
-        return os.fstat(fd).st_nlink > 0
+    def is_linked(self, fd: int, path: Path) -> bool:
+        """Compares device and inode."""
+        opened = os.fstat(fd)
+        try:
+            named = path.stat(follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
 
     def write(self, fd: int, data: memoryview) -> int:
         """One call."""
@@ -128,16 +181,17 @@ class RealFiles:
         os.close(fd)
 
     def lock(self, path: Path) -> Held:
-        """A `filelock` lock, not tied to a thread."""
-        # Imported here: it costs 60 ms, and most kernels never write a session.
-        from filelock import FileLock, Timeout
+        """`flock`, and on Windows a `filelock` lock; neither is tied to a thread."""
+        return _flock(path) if os.name == "posix" else _file_lock(path)
 
-        held = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
+    def is_locked(self, path: Path) -> bool:
+        """Tries a shared lock for a moment, which no holder notices."""
         try:
-            held.acquire(blocking=False)
-        except Timeout as error:
-            raise BlockingIOError(0, "held by another process", str(path)) from error
-        return held
+            held = _flock(path, shared=True) if os.name == "posix" else _file_lock(path)
+        except BlockingIOError:
+            return True
+        held.release()
+        return False
 
     def replace_text(self, path: Path, text: str) -> None:
         """Truncates, then writes: a reader may see nothing for a moment."""
@@ -147,3 +201,109 @@ class RealFiles:
             os.write(fd, text.encode())
         finally:
             os.close(fd)
+
+    def write_text(self, path: Path, text: str) -> None:
+        """Written aside, synced, renamed."""
+        aside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        aside.unlink(missing_ok=True)
+        try:
+            with open(self.create(aside), "wb") as file:  # noqa: PTH123 - a descriptor, no path
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+        except OSError:
+            aside.unlink(missing_ok=True)
+            raise
+        self.sync_folder(path.parent)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """One call, and on Windows another before it, which cannot replace an empty folder."""
+        if os.name == "nt" and target.is_dir():
+            target.rmdir()
+        source.rename(target)
+
+    def link(self, source: Path, target: Path) -> None:
+        """One call; a link is not followed."""
+        os.link(source, target, follow_symlinks=False)
+
+    def copy(self, source: Path, target: Path) -> None:
+        """In pieces."""
+        with (
+            open(os.open(source, os.O_RDONLY | _SAFE), "rb") as file,  # noqa: PTH123
+            open(self.create(target), "wb") as copied,  # noqa: PTH123
+        ):
+            while part := file.read(_PIECE):
+                copied.write(part)
+            copied.flush()
+            os.fsync(copied.fileno())
+
+    def remove(self, path: Path) -> None:
+        """One call."""
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink()
+
+    def remove_tree(self, path: Path) -> None:
+        """The standard library's, which is safe from links."""
+        import shutil
+
+        shutil.rmtree(path)
+
+    def touch(self, path: Path) -> None:
+        """One call."""
+        os.utime(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flock:
+    fd: int
+
+    def release(self) -> None:
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        finally:
+            os.close(self.fd)
+
+    def abandon(self) -> None:
+        os.close(self.fd)  # without unlocking: the lock is shared with the parent
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    lock: FileLock
+
+    def release(self) -> None:
+        self.lock.release()
+
+    def abandon(self) -> None:
+        """Nothing to do: where these are used no process forks."""
+
+
+def _flock(path: Path, *, shared: bool = False) -> Held:
+    """Made here, not by `filelock`, which would make a folder that is gone anew."""
+    flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+    fd = os.open(path, flags | _SAFE, 0o600)
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        if not RealFiles().is_linked(fd, path):
+            raise FileNotFoundError(errno.ENOENT, "moved away meanwhile", str(path))
+    except OSError:
+        os.close(fd)
+        raise
+    return _Flock(fd)
+
+
+def _file_lock(path: Path) -> Held:
+    # Imported here: it costs 60 ms, and most kernels never write a session.
+    from filelock import FileLock, Timeout
+
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    held = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
+    try:
+        held.acquire(blocking=False)
+    except Timeout as error:
+        raise BlockingIOError(0, "held by another process", str(path)) from error
+    return _Foreign(held)

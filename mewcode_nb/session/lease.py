@@ -11,19 +11,23 @@ import errno
 import json
 import os
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from mewcode_nb.errors import SessionLocked
 from mewcode_nb.session.files import FileOps, Held
 
-__all__ = ["LEASE_NAME", "Lease", "take_lease"]
+__all__ = ["LEASE_NAME", "Lease", "hold_still", "is_held", "take_lease"]
 
 LEASE_NAME = "lease.lock"
 _CANNOT_LOCK = frozenset(
     {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, getattr(errno, "ENOTSUP", errno.EOPNOTSUPP)}
 )
 _HOLDER_BYTES = 4096
+_TRIES = 4
+_PAUSE = 0.02
+"""Seconds between two tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +37,21 @@ class Lease:
     path: Path
     held: Held | None
     notice: str = ""
+    signed: bool = True
+    """Whether our name is in it."""
+
+    def abandon(self) -> None:
+        """In a forked child: the lock is the parent's; raises OSError."""
+        if self.held is not None:
+            self.held.abandon()
 
     def release(self, files: FileOps) -> None:
         """Name no holder any more, and let go; raises OSError."""
         if self.held is None:
             return
         try:
-            files.replace_text(self.path, "")
+            if self.signed:
+                files.replace_text(self.path, "")
         finally:
             self.held.release()
 
@@ -52,17 +64,62 @@ def take_lease(folder: Path, started: float, files: FileOps) -> Lease:
     """
     path = folder / LEASE_NAME
     try:
-        held = files.lock(path)
+        held = _lock(path, files)
     except BlockingIOError as error:
-        raise SessionLocked(
-            f"session {folder.name} is being written by {_holder(path)}",
-            remedy="close it there, or begin a new session: %mewcode new",
-        ) from error
+        raise _locked(folder) from error
     except OSError as error:
         if error.errno not in _CANNOT_LOCK:
             raise
         return Lease(path, None, _unlocked_notice(folder, error))
     return Lease(path, held, _sign(path, started, files))
+
+
+def hold_still(folder: Path, files: FileOps) -> Lease:
+    """The lease of a session that is about to be moved: no name is written into it.
+
+    Raises SessionLocked when another process has it, and where the file system cannot lock as long
+    as one is named as its holder; OSError.
+    """
+    path = folder / LEASE_NAME
+    try:
+        return Lease(path, _lock(path, files), signed=False)
+    except BlockingIOError as error:
+        raise _locked(folder) from error
+    except OSError as error:
+        if error.errno not in _CANNOT_LOCK:
+            raise
+        if path.exists() and path.stat().st_size:
+            raise _locked(folder, f"remove {path} if nothing uses it any more") from error
+        return Lease(path, None, signed=False)
+
+
+def is_held(folder: Path, files: FileOps) -> bool:
+    """Whether some process, this one included, holds the session now; it is not disturbed.
+
+    Holders name themselves, so a lease without a name is not even tried.
+    """
+    path = folder / LEASE_NAME
+    try:
+        return path.stat().st_size > 0 and files.is_locked(path)
+    except OSError:
+        return False
+
+
+def _lock(path: Path, files: FileOps) -> Held:
+    """A lock that is only looked at by another process is free again in a moment."""
+    for _ in range(_TRIES):
+        try:
+            return files.lock(path)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+    return files.lock(path)
+
+
+def _locked(folder: Path, remedy: str = "") -> SessionLocked:
+    return SessionLocked(
+        f"session {folder.name} is being written by {_holder(folder / LEASE_NAME)}",
+        remedy=remedy or "close it there, or begin a new session: %mewcode new",
+    )
 
 
 def _sign(path: Path, started: float, files: FileOps) -> str:

@@ -11,14 +11,15 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from mewcode_nb.errors import RecordTooLarge, SessionError, SessionNotFound
+from mewcode_nb.session.failure import failure
 from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.lease import LEASE_NAME, Lease, take_lease
+from mewcode_nb.session.naming import new_folder
 from mewcode_nb.session.records import LINE_LIMIT, Record, SessionRecord, to_line
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["LOG_NAME", "SessionLog"]
 
 LOG_NAME = "conversation.jsonl"
-_ID_ATTEMPTS = 256
-_ROOM = "make room or choose a folder that can be written; the answer itself is not lost"
 
 
 class SessionLog:
@@ -48,6 +47,7 @@ class SessionLog:
         self._line_open = False
         self._owner = os.getpid()
         self._mutex = threading.Lock()
+        self._when_closed: Callable[[], None] | None = None
         _open_logs.add(self)
 
     @classmethod
@@ -67,10 +67,10 @@ class SessionLog:
         ops = files or RealFiles()
         now = clock()
         try:
-            folder = _new_folder(sessions, now, random, ops)
+            folder = new_folder(sessions, now, random, ops)
             log = cls(folder, *_new_file(folder, now, ops), ops)
         except OSError as error:
-            raise _failure("create a session in", sessions, error) from error
+            raise failure("create a session in", sessions, error) from error
         try:
             log._write_all(log._line(replace(header, id=folder.name, ts=now)))
             ops.sync_folder(folder)
@@ -80,7 +80,7 @@ class SessionLog:
             _remove_unused(folder)
             if isinstance(error, SessionError):
                 raise
-            raise _failure("create a session in", sessions, error) from error
+            raise failure("create a session in", sessions, error) from error
         return log
 
     @classmethod
@@ -99,17 +99,20 @@ class SessionLog:
                 f"no session in {folder}", remedy="look in .mewcode/sessions beside the notebook"
             ) from error
         except OSError as error:
-            raise _failure("open the session in", folder, error) from error
+            raise failure("open the session in", folder, error) from error
         try:
             lease = take_lease(folder, clock(), ops)
-            log = cls(folder, fd, lease, ops)
+        except (OSError, SessionError) as error:
+            _close_quietly(fd, ops)
+            if isinstance(error, SessionError):
+                raise
+            raise failure("open the session in", folder, error) from error
+        log = cls(folder, fd, lease, ops)
+        try:
             log._line_open = ops.ends_open(fd)
         except OSError as error:
-            _close_quietly(fd, ops)
-            raise _failure("open the session in", folder, error) from error
-        except SessionError:
-            _close_quietly(fd, ops)
-            raise
+            log.close()
+            raise failure("open the session in", folder, error) from error
         return log
 
     @property
@@ -133,7 +136,11 @@ class SessionLog:
                 self._files.sync(self._fd)
             except OSError as error:
                 self._line_open = True
-                raise _failure("write the session to", self.path, error) from error
+                raise failure("write the session to", self.path, error) from error
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Have `call` run once, after the last append and before the lease is let go of."""
+        self._when_closed = call
 
     def close(self) -> None:
         """Let go of the file and the lease; harmless when done twice."""
@@ -143,6 +150,8 @@ class SessionLog:
             fd, self._fd = self._fd, -1
             _open_logs.discard(self)
             _close_quietly(fd, self._files)
+            if self._when_closed:
+                self._when_closed()
             with contextlib.suppress(OSError):  # the lock ends with the process at the latest
                 self._lease.release(self._files)
 
@@ -163,12 +172,13 @@ class SessionLog:
                 f"session {self.id} is closed", remedy="begin a new one: %mewcode new"
             )
         try:
-            linked = self._files.is_linked(self._fd)
+            linked = self._files.is_linked(self._fd, self.path)
         except OSError as error:
-            raise _failure("write the session to", self.path, error) from error
+            raise failure("write the session to", self.path, error) from error
         if not linked:
             raise SessionError(
-                f"{self.path} was deleted while in use", remedy="begin a new session: %mewcode new"
+                f"{self.path} was moved or deleted while in use",
+                remedy="begin a new session: %mewcode new",
             )
 
     def _write_all(self, data: bytes) -> None:
@@ -179,35 +189,14 @@ class SessionLog:
         self._line_open = False
 
     def _abandon(self) -> None:
-        """In a forked child: close the descriptor; the lock belongs to the parent, so leave it."""
+        """In a forked child: close the descriptors; the lock stays with the parent."""
         self._mutex = threading.Lock()
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             with contextlib.suppress(OSError):
                 os.close(fd)
-
-
-def _new_folder(sessions: Path, now: float, random: Random, files: FileOps) -> Path:
-    _make_parents(sessions, files)
-    stamp = datetime.fromtimestamp(now, UTC).astimezone().strftime("%Y%m%d-%H%M%S")
-    for attempt in range(_ID_ATTEMPTS):
-        # The attempt is added so that two kernels with one random seed part ways.
-        suffix = (random.getrandbits(16) + attempt) & 0xFFFF
-        folder = sessions / f"{stamp}-{suffix:04x}"
-        try:
-            files.make_folder(folder)
-        except FileExistsError:
-            continue
-        return folder
-    raise FileExistsError(0, f"no free session id in {_ID_ATTEMPTS} attempts", str(sessions))
-
-
-def _make_parents(folder: Path, files: FileOps) -> None:
-    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
-    for path in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # another kernel was quicker
-            files.make_folder(path)
-            files.sync_folder(path.parent)
+            with contextlib.suppress(OSError):
+                self._lease.abandon()
 
 
 def _new_file(folder: Path, now: float, files: FileOps) -> tuple[int, Lease]:
@@ -234,11 +223,6 @@ def _close_quietly(fd: int, files: FileOps) -> None:
     # What was acknowledged has been synced: closing can lose nothing.
     with contextlib.suppress(OSError):
         files.close(fd)
-
-
-def _failure(action: str, path: Path, error: OSError) -> SessionError:
-    reason = error.strerror or type(error).__name__
-    return SessionError(f"cannot {action} {path}: {reason}", remedy=_ROOM)
 
 
 def _abandon_all() -> None:

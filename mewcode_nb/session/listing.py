@@ -1,0 +1,210 @@
+"""Lists of the sessions in one folder: with the index where it can be trusted, else from the files.
+
+Nothing is written here but by `reindex`, which is for moments when nobody waits. A list without the
+index looks at every log's time but opens only those that may be among the newest.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mewcode_nb.session.files import FileOps
+from mewcode_nb.session.index import EMPTY, Index, IndexUnusable, KeptRow, Place, Snapshot
+from mewcode_nb.session.info import SessionInfo
+from mewcode_nb.session.lease import is_held
+from mewcode_nb.session.naming import is_session_name
+from mewcode_nb.session.row import Row, Stamp, read_row, stamp_of
+
+__all__ = ["Listing", "order"]
+
+_RACY_NS = 2_000_000_000
+"""A folder that changed so shortly before it was read may have changed again at the same time."""
+
+_SLACK = 2.0
+"""Seconds by which a log's time may lie before that of its last record."""
+
+_BATCH = 500
+
+
+def order(info: SessionInfo) -> tuple[float, str]:
+    """What lists are sorted by, the largest first."""
+    return info.active, info.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A session's folder and the state of its log."""
+
+    id: str
+    stamp: Stamp
+
+
+class Listing:
+    """Lists one folder; `problem` says why the index could not be used, after each call."""
+
+    def __init__(self, sessions: Path, index: Index, files: FileOps) -> None:
+        self._sessions = sessions
+        self._index = index
+        self._files = files
+        self.problem = ""
+
+    def newest(self, limit: int | None) -> tuple[SessionInfo, ...]:
+        """The sessions by last activity, newest first; raises OSError for the folder itself."""
+        self.problem = ""
+        place = _place(self._sessions)
+        if place is None or limit == 0:
+            return ()
+        snapshot = self._snapshot(place, limit)
+        try:
+            found = self._trusted(snapshot, limit) if snapshot.current else None
+            if found is None:
+                if snapshot.current and limit is not None:
+                    snapshot = self._snapshot(place, None)
+                found = self._scanned({row.id: row for row in snapshot.rows}, limit)
+        except IndexUnusable as error:
+            self._note(error)
+            found = self._scanned({}, limit)
+        return tuple(sorted(found, key=order, reverse=True)[:limit])
+
+    def reindex(self) -> None:
+        """Bring the index up to date; raises OSError or IndexUnusable."""
+        start = time.time_ns()
+        place = _place(self._sessions)
+        if place is None:
+            return
+        try:
+            snapshot = self._index.read(place)
+        except IndexUnusable as error:
+            if not error.broken:
+                raise
+            self._index.discard()
+            snapshot = EMPTY
+        kept = {row.id: row for row in snapshot.rows}
+        seen = self._seen()
+        stale = [item for item in seen if _is_stale(kept.get(item.id), item)]
+        gone = kept.keys() - {item.id for item in seen}
+        if stale or gone or not snapshot.current:
+            settled = start - place.mtime_ns > _RACY_NS
+            self._write(stale, gone, kept, place if settled else replace(place, mtime_ns=0))
+
+    def _write(
+        self, stale: Sequence[_Seen], gone: set[str], kept: dict[str, KeptRow], place: Place
+    ) -> None:
+        """In pieces, so that writers never wait long; current only when all is in."""
+        for start in range(0, len(stale), _BATCH):
+            rows = self._rows(stale[start : start + _BATCH], kept)
+            self._index.write(rows, (), replace(place, mtime_ns=0), self._is_open)
+        self._index.write((), gone, place, self._is_open)
+
+    def _rows(self, items: Sequence[_Seen], kept: dict[str, KeptRow]) -> list[Row]:
+        rows = (self._row(item, kept.get(item.id)) for item in items)
+        return [row for row in rows if row is not None]
+
+    def _row(self, item: _Seen, kept: KeptRow | None) -> Row | None:
+        """Read anew, or as it was where only its flag is to be looked at."""
+        if kept and kept.stamp == item.stamp:
+            return Row(kept.info(self._sessions), kept.stamp)
+        row = read_row(self._sessions / item.id)
+        if row and kept:
+            # A compaction may have put prompts out of sight that the row still knows the cells of.
+            cells = row.info.cells | kept.info(self._sessions).cells
+            return Row(replace(row.info, cells=cells), row.stamp)
+        return row
+
+    def _is_open(self, row: Row) -> bool:
+        folder = self._sessions / row.info.id
+        return is_held(folder, self._files) or stamp_of(str(folder)) != row.stamp
+
+    def _snapshot(self, place: Place, limit: int | None) -> Snapshot:
+        try:
+            return self._index.read(place, limit)
+        except IndexUnusable as error:
+            self._note(error)
+            return EMPTY
+
+    def _note(self, error: IndexUnusable) -> None:
+        if not error.expected:
+            self.problem = str(error)
+
+    def _trusted(self, snapshot: Snapshot, limit: int | None) -> list[SessionInfo] | None:
+        """The rows, checked; None when one went or sank, which lets others come up."""
+        found = []
+        for row in snapshot.rows:
+            folder = f"{self._sessions}/{row.id}"
+            stamp = stamp_of(folder)
+            if stamp == row.stamp:
+                info = row.info(self._sessions)
+                live = row.open and is_held(Path(folder), self._files)
+                found.append(replace(info, live=True) if live else info)
+                continue
+            read = self._read(row.id)
+            if read is None or (limit is not None and read.active < row.active):
+                return None
+            found.append(read)
+        return found
+
+    def _scanned(self, kept: dict[str, KeptRow], limit: int | None) -> list[SessionInfo]:
+        """From the folder; rows of the index stand in for logs that have not changed."""
+        seen = self._seen()
+        known = [kept[item.id] for item in seen if _agrees(kept.get(item.id), item)]
+        if limit is not None:
+            known = heapq.nlargest(limit, known, key=lambda row: (row.active, row.id))
+        found = [self._shown(row) for row in known]
+        ranks = [info.active for info in found]
+        heapq.heapify(ranks)
+        fresh = [item for item in seen if not _agrees(kept.get(item.id), item)]
+        for item in sorted(fresh, key=lambda item: (item.stamp.mtime_ns, item.id), reverse=True):
+            full = limit is not None and len(ranks) >= limit
+            if full and item.stamp.size >= 0 and item.stamp.mtime_ns / 1e9 + _SLACK < ranks[0]:
+                break
+            if info := self._read(item.id):
+                found.append(info)
+                (heapq.heappushpop if full else heapq.heappush)(ranks, info.active)
+        return found
+
+    def _shown(self, row: KeptRow) -> SessionInfo:
+        info = row.info(self._sessions)
+        live = row.open and is_held(self._sessions / row.id, self._files)
+        return replace(info, live=live)
+
+    def _read(self, identity: str) -> SessionInfo | None:
+        """The session now; None where there is none, or none yet: it is just being made."""
+        folder = self._sessions / identity
+        row = read_row(folder)
+        if row is None:
+            return None
+        live = is_held(folder, self._files)
+        return None if live and row.stamp.size == 0 else replace(row.info, live=live)
+
+    def _seen(self) -> list[_Seen]:
+        """All sessions with their logs' states; raises OSError."""
+        found = []
+        with os.scandir(self._sessions) as entries:
+            for entry in entries:
+                if entry.name[0] == "." or not entry.is_dir(follow_symlinks=False):
+                    continue
+                stamp = stamp_of(entry.path)
+                if stamp is not None and is_session_name(entry.name):
+                    found.append(_Seen(entry.name, stamp))
+        return found
+
+
+def _agrees(kept: KeptRow | None, seen: _Seen) -> bool:
+    return kept is not None and kept.stamp == seen.stamp
+
+
+def _is_stale(kept: KeptRow | None, seen: _Seen) -> bool:
+    return kept is None or kept.open or kept.stamp != seen.stamp
+
+
+def _place(sessions: Path) -> Place | None:
+    try:
+        found = sessions.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Place(found.st_dev, found.st_ino, found.st_mtime_ns)

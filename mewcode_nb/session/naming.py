@@ -1,0 +1,65 @@
+"""Names of session folders: how a new one is claimed, and what an existing one tells."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mewcode_nb.session.files import FileOps
+
+if TYPE_CHECKING:
+    from random import Random  # drags in hashlib, for an annotation
+
+__all__ = ["is_session_name", "make_parents", "new_folder", "time_in_name"]
+
+_ATTEMPTS = 256
+_NAME = re.compile(r"(\d{8}-\d{6})-[0-9a-f]+")
+_OLD_NAME = re.compile(r"(\d{9,11})-[0-9a-f]+")
+"""Of the Go program: seconds since 1970 and hexadecimal digits."""
+_FORBIDDEN = re.compile(r"[/\\\x00]")
+
+
+def new_folder(sessions: Path, now: float, random: Random, files: FileOps) -> Path:
+    """A folder below `sessions` with a name nobody else has; raises OSError."""
+    make_parents(sessions, files)
+    stamp = datetime.fromtimestamp(now, UTC).astimezone().strftime("%Y%m%d-%H%M%S")
+    for attempt in range(_ATTEMPTS):
+        # The attempt is added so that two kernels with one random seed part ways.
+        suffix = (random.getrandbits(16) + attempt) & 0xFFFF
+        folder = sessions / f"{stamp}-{suffix:04x}"
+        try:
+            files.make_folder(folder)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(0, f"no free session id in {_ATTEMPTS} attempts", str(sessions))
+
+
+def make_parents(folder: Path, files: FileOps) -> None:
+    """The folder and what is missing above it, durably; raises OSError."""
+    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
+    for path in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another kernel was quicker
+            files.make_folder(path)
+            files.sync_folder(path.parent)
+
+
+def is_session_name(name: str) -> bool:
+    """Whether it can be the name of one folder of sessions; hidden ones are half-made things."""
+    return bool(name) and not name.startswith(".") and not _FORBIDDEN.search(name)
+
+
+def time_in_name(name: str) -> float:
+    """The time a session's name tells, in seconds since 1970; 0 where it tells none."""
+    if found := _OLD_NAME.fullmatch(name):
+        return float(found[1])
+    if not (found := _NAME.fullmatch(name)):
+        return 0.0
+    try:
+        # Names hold local time, as people read it.
+        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
