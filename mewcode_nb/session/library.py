@@ -8,21 +8,19 @@ had to stop early.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mewcode_nb.errors import AmbiguousSession, SessionNotFound
+from mewcode_nb.errors import AmbiguousSession, SessionError, SessionNotFound
 from mewcode_nb.paths import real_path, sessions_folder
 from mewcode_nb.session.belongs import Notebook, belongs, file_at
-from mewcode_nb.session.folder_store import FolderStore
+from mewcode_nb.session.folder_store import TRASH_DAYS, FolderStore
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.places import Places, find_places
 
 if TYPE_CHECKING:
     from random import Random  # drags in hashlib, for an annotation
-
-    from mewcode_nb.session.files import FileOps
 
 __all__ = ["Library"]
 
@@ -31,7 +29,8 @@ class Library:
     """The stores of a project, by folder.
 
     Attributes: `here`, the notebook's folder, and `root`, the project's, both as real paths; `root`
-    is None where only the one folder counts.
+    is None where only the one folder counts. `trash_days` is how long the stores keep what they
+    trash, at least.
     """
 
     def __init__(
@@ -42,16 +41,18 @@ class Library:
         clock: Callable[[], float],
         random: Random,
         home: Path | None = None,
-        files: FileOps | None = None,
+        trash_days: float = TRASH_DAYS,
     ) -> None:
         self.here = real_path(here)
         self.root = None if root is None else real_path(root)
         self._clock = clock
         self._random = random
         self._home = home
-        self._files = files
+        self._trash_days = trash_days
         self._stores: dict[Path, FolderStore] = {}
         self._places: Places | None = None
+        self._told: set[str] = set()
+        self._untold: list[str] = []
 
     @property
     def store(self) -> FolderStore:
@@ -64,10 +65,10 @@ class Library:
         return (self.store, *(self._store(folder) for folder in others))
 
     def notices(self) -> tuple[str, ...]:
-        """What the user should know of the stores used so far and of the search for them."""
-        stopped = self._places.stopped if self._places else ""
-        told = [notice for store in self._stores.values() for notice in store.notices()]
-        return tuple(dict.fromkeys([stopped, *told] if stopped else told))
+        """What the user should know of the stores and the search for them; each is given once."""
+        own = tuple(self._untold)
+        self._untold.clear()
+        return (*own, *(notice for store in self._stores.values() for notice in store.notices()))
 
     def list(
         self, *, notebook: Notebook | None = None, project: bool = False, limit: int | None = None
@@ -79,9 +80,8 @@ class Library:
         `project` of all folders. Raises `SessionError`.
         """
         if notebook is None:
-            lists = (store.list(limit) for store in self.stores(project))
-            return _newest(lists, limit)
-        found = _newest((store.list() for store in self.stores(project=True)), None)
+            return self._newest(project, limit)
+        found = self._newest(project=True, limit=None)
         real = {path: file_at(path) for path in {info.notebook for info in found}}
         return tuple(info for info in found if belongs(info, notebook, real.__getitem__))[:limit]
 
@@ -99,7 +99,7 @@ class Library:
             missing = error
         found, several = self._find_elsewhere(name)
         if name == "last" and found:
-            return _newest([found], 1)[0]
+            return _ordered(found)[0]
         if several or len(found) > 1:
             fits = "; ".join([*several, *map(_described, found)])
             raise AmbiguousSession(
@@ -111,17 +111,19 @@ class Library:
         return found[0]
 
     def store_of(self, info: SessionInfo) -> FolderStore:
-        """The store that keeps the session; raises `SessionNotFound` when it is none of these."""
-        folder = Path(info.location).parent
-        for store in self.stores(project=True):
-            if real_path(store.sessions) == real_path(folder):
-                return store
+        """The store that keeps the session, listed or in its trash.
+
+        Raises `SessionNotFound` when it is none of the library's.
+        """
+        place = real_path(Path(info.location).parent.parent).parent
+        if place == self.here or place in self._others():
+            return self._store(place)
         raise SessionNotFound(
-            f"session {info.id} lies in {folder}, outside this project",
+            f"session {info.id} lies in {place}, outside this project",
             remedy="resume it from a notebook in that project",
         )
 
-    def _find_elsewhere(self, name: str) -> tuple[list[SessionInfo], list[str]]:
+    def _find_elsewhere(self, name: str) -> tuple[Sequence[SessionInfo], Sequence[str]]:
         """What the other folders' stores answer, and what those say that have several answers."""
         found, several = [], []
         for folder in self._others():
@@ -131,26 +133,47 @@ class Library:
                 several.append(error.message)
             except SessionNotFound:
                 continue
+            except SessionError as error:
+                self._tell(error)
         return found, several
+
+    def _newest(self, project: bool, limit: int | None) -> tuple[SessionInfo, ...]:
+        """One folder that cannot be read hides none of the others; this one's own must be read."""
+        lists = [self.store.list(limit)]
+        for folder in self._others() if project else ():
+            try:
+                lists.append(self._store(folder).list(limit))
+            except SessionError as error:
+                self._tell(error)
+        return _ordered(info for infos in lists for info in infos)[:limit]
+
+    def _tell(self, error: SessionError) -> None:
+        if error.message not in self._told:
+            self._told.add(error.message)
+            self._untold.append(error.message)
 
     def _others(self) -> tuple[Path, ...]:
         if self.root is None:
             return ()
         if self._places is None:
             self._places = find_places(self.root, self._home, timer=time.monotonic)
+            if self._places.stopped:
+                self._untold.append(self._places.stopped)
         return tuple(folder for folder in self._places.folders if folder != self.here)
 
     def _store(self, folder: Path) -> FolderStore:
         if folder not in self._stores:
             self._stores[folder] = FolderStore(
-                sessions_folder(folder), clock=self._clock, random=self._random, files=self._files
+                sessions_folder(folder),
+                clock=self._clock,
+                random=self._random,
+                trash_days=self._trash_days,
             )
         return self._stores[folder]
 
 
-def _newest(lists: Iterable[Iterable[SessionInfo]], limit: int | None) -> tuple[SessionInfo, ...]:
-    infos = [info for infos in lists for info in infos]
-    return tuple(sorted(infos, key=lambda info: (info.active, info.id), reverse=True))[:limit]
+def _ordered(infos: Iterable[SessionInfo]) -> tuple[SessionInfo, ...]:
+    return tuple(sorted(infos, key=lambda info: (info.active, info.id), reverse=True))
 
 
 def _described(info: SessionInfo) -> str:

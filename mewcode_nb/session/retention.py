@@ -8,20 +8,16 @@ their rank still keeps, oldest first: it never reaches for anything younger than
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.naming import time_in_name
 
 __all__ = ["Orphan", "Plan", "Policy", "Reason", "Removal", "last_activity", "plan_retention"]
 
 _DAY = 86_400.0
-_ID_TIME = re.compile(r"(\d{8}-\d{6})-[0-9a-f]+")
-_OLD_ID_TIME = re.compile(r"(\d{9,11})-[0-9a-f]+")
-"""Of the Go program: seconds since 1970 and hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +121,7 @@ def last_activity(info: SessionInfo, now: float) -> float:
     """
     if info.readable and info.active > 0:
         return min(info.active, now)
-    return min(max(info.active, info.created, _time_in_id(info.id)), now)
+    return min(max(info.active, info.created, time_in_name(info.id)), now)
 
 
 def _has_expired(info: SessionInfo, policy: Policy, now: float) -> bool:
@@ -148,15 +144,3 @@ def _removal(info: SessionInfo, reason: Reason, now: float) -> Removal:
 
 def _orphaned(orphan: Orphan) -> Removal:
     return Removal(orphan.id, orphan.id, Reason.ORPHAN, orphan.size, orphan.modified)
-
-
-def _time_in_id(identity: str) -> float:
-    """The time a session's name tells, in seconds since 1970; 0 where it tells none."""
-    if found := _OLD_ID_TIME.fullmatch(identity):
-        return float(found[1])
-    found = _ID_TIME.fullmatch(identity)
-    try:
-        # Names hold local time, as people read it.
-        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").astimezone().timestamp() if found else 0
-    except (ValueError, OverflowError, OSError):
-        return 0.0
