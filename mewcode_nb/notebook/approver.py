@@ -350,7 +350,7 @@ class NotebookApprover:
 
 def _page_gone() -> Interrupted:
     return Interrupted(
-        "the page was reloaded or closed, or could not be reached, while a question was open",
+        "the page was reloaded, closed or out of reach while a question was open",
         remedy="run the cell again",
     )
 

@@ -179,7 +179,10 @@ class NotebookPage:
         self.jupyter = jupyter
         self.name = name
 
-    def open(self, *, kernel=True):
+    def open(self, *, kernel=True, busy=False):
+        # A new page hears of no status before the kernel answers its first question; and an idle
+        # control thread is called idle too, while a cell's own thread answers when it is free.
+        ready = "k.info.then(() => true)" if busy else "k.status === 'idle'"
         self.page.goto(self.jupyter.url(self.name))
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE)
         self.page.wait_for_function(
@@ -193,7 +196,7 @@ class NotebookPage:
                 f"""() => {{ const w = {NOTEBOOK};
                     const k = w && w.sessionContext && w.sessionContext.session
                         && w.sessionContext.session.kernel;
-                    return k && k.status === 'idle'; }}""",
+                    return k && {ready}; }}""",
                 timeout=PATIENCE,
             )
         return self
@@ -260,6 +263,8 @@ def open_notebook(jupyter, chromium, request):
 
     yield make
     for page in opened:
+        if page.page.is_closed():
+            continue
         page.picture(f"{request.node.originalname}-end")
     context.close()
     jupyter.stop_kernels()

@@ -224,9 +224,9 @@ def test_an_interrupt_while_a_card_is_open_settles_the_card():
 @pytest.mark.parametrize("messages", [(Rendered(), Gone()), (Gone(),), (Gone(), Answer("allow"))])
 def test_a_page_that_goes_away_settles_the_card_and_ends_the_turn(messages):
     page, card, terminal = Page(), FakeCard(*messages), Typed("y")
-    with pytest.raises(Interrupted, match=r"page was reloaded or closed.*run the cell again"):
+    with pytest.raises(Interrupted, match=r"closed or out of reach.*run the cell again"):
         ask(approver(LAB, card=card, terminal=terminal, page=page))
-    line = "the page was reloaded or closed while this question was open"
+    line = "the page was reloaded, closed or out of reach while this question was open"
     assert page.sent[-1][0]["text/plain"] == line
     assert card.retired
     assert terminal.prompts == []
@@ -244,10 +244,12 @@ def test_a_page_that_goes_away_settles_the_card_and_ends_the_turn(messages):
 )
 def test_a_page_is_gone_after_five_pings_in_a_row_without_a_reply(replies, pings):
     page, card = Page(), FakeCard(Rendered(), replies=replies)
-    with pytest.raises(Interrupted, match="could not be reached"):
+    with pytest.raises(Interrupted, match="out of reach"):
         ask(approver(LAB, card=card, page=page, ping=0.02))
     assert card.pings == pings
-    assert page.sent[-1][0]["text/plain"].startswith("the page was reloaded or closed")
+    assert page.sent[-1][0]["text/plain"].startswith(
+        "the page was reloaded, closed or out of reach"
+    )
     assert card.retired
 
 
