@@ -25,8 +25,8 @@ __all__ = ["Listing", "order"]
 _RACY_NS = 2_000_000_000
 """A folder that changed so shortly before it was read may have changed again at the same time."""
 
-_SLACK = 2.0
-"""Seconds by which a log's time may lie before that of its last record."""
+_SLACK = 60.0
+"""Seconds by which the file system's clock may be behind that of the records."""
 
 _BATCH = 500
 
@@ -155,7 +155,7 @@ class Listing:
         if limit is not None:
             known = heapq.nlargest(limit, known, key=lambda row: (row.active, row.id))
         found = [self._shown(row) for row in known]
-        ranks = [info.active for info in found]
+        ranks = [min(row.active, row.stamp.mtime_ns / 1e9) for row in known]
         heapq.heapify(ranks)
         fresh = [item for item in seen if not _agrees(kept.get(item.id), item)]
         for item in sorted(fresh, key=lambda item: (item.stamp.mtime_ns, item.id), reverse=True):
@@ -164,7 +164,8 @@ class Listing:
                 break
             if info := self._read(item.id):
                 found.append(info)
-                (heapq.heappushpop if full else heapq.heappush)(ranks, info.active)
+                rank = min(info.active, item.stamp.mtime_ns / 1e9)
+                (heapq.heappushpop if full else heapq.heappush)(ranks, rank)
         return found
 
     def _shown(self, row: KeptRow) -> SessionInfo:

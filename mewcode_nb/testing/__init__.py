@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from mewcode_nb.testing.script_json import Scene, load_scene
     from mewcode_nb.testing.server import FakeServer
+    from mewcode_nb.testing.stores import StoreConformance
 
 __all__ = [
     "Ask",
@@ -44,6 +45,7 @@ __all__ = [
     "Rule",
     "Scene",
     "ScriptedModel",
+    "StoreConformance",
     "Summary",
     "Violation",
     "c2_cases",
@@ -67,6 +69,7 @@ _HOMES = {
     "project": ("Project", "make_project"),
     "script": ("Ask", "Fault", "Reply", "Rule", "fail", "reply", "thinking", "tool_use", "when"),
     "server": ("FakeServer",),
+    "stores": ("StoreConformance",),
 }
 
 
