@@ -87,7 +87,7 @@ class _Walk:
             found, kept = self._stretch(start, limit)
             boundary = found[0] if found and found[0].is_boundary else None
             parts.append(Stretch(boundary, tuple(found[bool(boundary) :]), frozenset(kept)))
-            if boundary is None:
+            if boundary is None or boundary.line >= limit:  # a file whose links lead in a circle
                 break
             start, limit = self._before(boundary), boundary.line
         return Chain(tuple(reversed(parts)), tuple(self.notes))

@@ -141,8 +141,13 @@ def _sound_records(
 ) -> Iterator[Record]:
     reported = {damage.line for damage in replay_damage(contents, state)}
     done: list[Record] = []
+    given: set[str] = set()
     for placed in contents.records:
         record = _sound(placed, reported, spills, done)
+        if isinstance(record, MessageRecord) and record is not placed.record:
+            # Several can be recovered from one line.
+            record = replace(record, id=_free(record.id, given))
+            given.add(record.id)
         if record is not None:
             done.append(record)
     yield from done
@@ -168,8 +173,7 @@ def _sound(
             return replace(record, keep=tuple(name for name in record.keep if name in live))
         case MessageRecord(id="") as record:
             # The id the fold gives it, so that what names it finds it.
-            taken = {other.id for other in done if isinstance(other, MessageRecord)}
-            return replace(record, id=_free(f"line-{placed.offset}", taken))
+            return replace(record, id=f"line-{placed.offset}")
         case record:
             return record
 

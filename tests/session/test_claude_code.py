@@ -4,6 +4,8 @@ import itertools
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mewcode_nb.errors import SessionError
 from mewcode_nb.events import Usage
@@ -417,3 +419,66 @@ def test_metadata_comes_first_in_the_records(transcript):
     transcript.line(type="custom-title", customTitle="Mine")
     _, records, _ = import_transcript(transcript.save())
     assert isinstance(records[0], MetaRecord)
+
+
+UUIDS = st.sampled_from(["a", "b", "c", "d", "e", None, 7])
+CONTENT = st.one_of(
+    st.text(max_size=3),
+    st.none(),
+    st.lists(
+        st.sampled_from(
+            [
+                {"type": "text", "text": "x"},
+                {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}},
+                {"type": "tool_use", "id": "t2", "name": "Bash", "input": {}},
+                {"type": "tool_result", "tool_use_id": "t1", "content": "r"},
+                {"type": "tool_result", "tool_use_id": "t2", "content": "r"},
+                "odd",
+                None,
+            ]
+        ),
+        max_size=3,
+    ),
+)
+ENTRIES = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["user", "assistant", "system", "attachment"]),
+        "uuid": UUIDS,
+        "parentUuid": UUIDS,
+    },
+    optional={
+        "message": st.fixed_dictionaries(
+            {"content": CONTENT}, optional={"id": st.sampled_from(["msg_1", "msg_2", None])}
+        ),
+        "subtype": st.just("compact_boundary"),
+        "logicalParentUuid": UUIDS,
+        "isCompactSummary": st.booleans(),
+        "isSidechain": st.booleans(),
+        "isMeta": st.booleans(),
+        "compactMetadata": st.fixed_dictionaries(
+            {},
+            optional={
+                "preservedMessages": st.fixed_dictionaries({"uuids": st.lists(UUIDS, max_size=3)}),
+                "preservedSegment": st.fixed_dictionaries(
+                    {"headUuid": UUIDS, "anchorUuid": UUIDS, "tailUuid": UUIDS}
+                ),
+            },
+        ),
+        "timestamp": st.sampled_from(["2026-03-14T09:26:53Z", "yesterday", 5]),
+    },
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(ENTRIES, max_size=12))
+def test_no_transcript_is_too_odd_to_be_read_or_refused(tmp_path_factory, entries):
+    path = tmp_path_factory.mktemp("odd") / "x.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    try:
+        header, records, _ = import_transcript(path)
+    except SessionError:
+        return
+    state = fold(PlacedRecord(r, at * 10, at + 1) for at, r in enumerate((header, *records)))
+    assert state.damage == ()
+    ids = [record.id for record in state.records]
+    assert len(set(ids)) == len(ids)

@@ -175,6 +175,13 @@ def test_a_file_of_the_go_program_is_read_as_it_is(tmp_path):
     assert examine(copy).findings == ()
 
 
+def test_s_02_two_messages_recovered_from_one_line_are_both_in_the_copy(tmp_path):
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b'{"role":"user","content":"a"}\0\0{"role":"assistant","content":"b"}\n')
+    copy = write_repaired(path, tmp_path / "copy")
+    assert [m.content[0]["text"] for m in load(copy).messages] == ["a", "b"]
+
+
 def test_a_rewritten_history_of_the_go_program_becomes_the_conversation_it_left(tmp_path):
     old = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     new = [{"type": "compact", "ts": 1}, {"role": "user", "content": "summary"}, old[1]]
