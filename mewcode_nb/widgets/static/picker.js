@@ -173,7 +173,8 @@ function render({ model, el }) {
     found: null, // a full-text search
     number: 0, // of the last search
     preview: "", // id
-    renaming: null, // { id, input }
+    renaming: null, // { id, input, … }
+    stale: false, // results came during a renaming, which a redrawing would end
     deleted: [], // { id, name }, the last one last
     busy: "",
     resuming: false,
@@ -189,15 +190,15 @@ function render({ model, el }) {
 
   function statusText() {
     if (state.busy) return state.busy;
-    const total = state.entries.length;
-    const shown = state.shown.length;
+    const grouped = (number) => number.toLocaleString("en");
+    const [total, shown] = [grouped(state.entries.length), grouped(state.shown.length)];
     if (state.found) {
       const facts = { ...state.found, found: shown };
       if (!state.found.finished) return fill(words.searching, facts);
-      return fill(shown === 1 ? words.found_one : words.searched, facts);
+      return fill(state.shown.length === 1 ? words.found_one : words.searched, facts);
     }
     if (filter.value.trim()) return fill(words.count, { shown, total });
-    return total === 1 ? words.count_one : fill(words.count_all, { total });
+    return state.entries.length === 1 ? words.count_one : fill(words.count_all, { total });
   }
 
   function rowNode(entry) {
@@ -272,6 +273,7 @@ function render({ model, el }) {
 
   // Everything anew from the data; the selection stays with its session where that is still shown.
   function refresh({ keep = "", resort = false } = {}) {
+    state.stale = false;
     endRename(false);
     if (resort || !state.ordered.length) state.ordered = sorted(state.entries, parts.sort.value);
     const terms = termsOf(filter.value);
@@ -311,7 +313,7 @@ function render({ model, el }) {
     node.type = "button";
     if (off) node.setAttribute("aria-disabled", "true");
     node.addEventListener("click", () => {
-      if (!state.over && !off) action();
+      if (!state.over && (!off || usable())) action();
     });
     return node;
   }
@@ -454,6 +456,7 @@ function render({ model, el }) {
     now.line.replaceChildren(...now.before);
     if (save && title !== now.title) send("rename", { id: now.id, title });
     if (focused) filter.focus();
+    if (state.stale) refresh({ keep: now.id });
   }
 
   function pin() {
@@ -557,7 +560,8 @@ function render({ model, el }) {
     const keep = selected() && selected().id;
     Object.assign(state.found, { done, total, finished });
     state.found.entries = [...state.found.entries, ...rows.map(entryOf)];
-    if (rows.length || finished) refresh({ keep });
+    if (state.renaming) state.stale = true;
+    else if (rows.length || finished) refresh({ keep });
     else drawAround();
   }
 
