@@ -44,6 +44,12 @@ class _Desk:
         info = self.library.find(name)
         return self.library.store_of(info), info
 
+    def index(self, *, project: bool) -> None:
+        """Bring the lists' index up to date, now that the answer has been given."""
+        for store in self.library.stores(project):
+            if store.sessions.is_dir():
+                store.reindex()
+
     def end(self) -> None:
         for notice in self.library.notices():
             warn(notice)
@@ -121,6 +127,7 @@ def list_sessions(desk: _Desk, project: bool, limit: int | None, as_json: bool) 
     else:
         elsewhere = desk.library.list(project=True, limit=1)
         say(desk.words("elsewhere" if elsewhere else "none_here"))
+    desk.index(project=project)
     desk.end()
 
 
@@ -174,6 +181,7 @@ def search(desk: _Desk, query: tuple[str, ...], limit: int, as_json: bool) -> No
         say(desk.words("no_hits", count=len(infos)))
     for unread in progress[-1].unread if progress else ():
         warn(unread)
+    desk.index(project=True)
     desk.end()
 
 

@@ -14,6 +14,19 @@ def test_nothing_yet_says_how_to_begin(run):
     assert "delete" in run("sessions", "trash")
 
 
+def test_looking_at_a_folder_without_sessions_leaves_nothing_there(run, project):
+    for words in (["list"], ["list", "--project"], ["search", "x"], ["trash"], ["storage"]):
+        run("sessions", *words)
+    assert [path.name for path in project.rglob("*")] == ["pyproject.toml"]
+
+
+def test_a_list_leaves_an_index_for_the_next_one(run, project, new_session):
+    new_session()
+    first = run("sessions", "list")
+    assert (project / ".mewcode" / "cache" / "sessions.sqlite").is_file()
+    assert run("sessions", "list") == first
+
+
 def test_l_01_what_the_list_shows_can_be_typed(run, new_session):
     identity = new_session("Why customers leave")
     other = new_session()
