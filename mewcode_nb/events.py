@@ -226,6 +226,8 @@ class TurnResult:
     model: str = ""
     tools: tuple[str, ...] = field(default=())
     """Names of the tools that ran, in order."""
+    stored: bool = False
+    """The answer of an earlier run, shown again: nothing was sent, `usage` is what it took then."""
 
     def __str__(self) -> str:
         return self.text

@@ -28,6 +28,10 @@ class TurnOptions:
     model: str | None = None
     mode: Mode | None = None
     new: bool = False
+    session: str | None = None
+    """Id, start of an id, title or `last` of the session that the turn belongs to."""
+    fresh: bool = False
+    """Run the cell again although its answer is stored."""
     no_tools: bool = False
     max_steps: int | None = None
     output: str | None = None
@@ -59,7 +63,10 @@ def parse_turn_options(line: str) -> TurnOptions:
     known, rest = _parser().parse_known_args(words)
     if rest:
         raise UsageError(_unknown(rest[0]), remedy=_remedy(rest[0]))
-    return TurnOptions(**vars(known))
+    options = TurnOptions(**vars(known))
+    if options.new and options.session is not None:
+        raise UsageError("--new and --session do not go together", remedy="leave out one of them")
+    return options
 
 
 def _parser(language: str = "en") -> argparse.ArgumentParser:
@@ -69,6 +76,8 @@ def _parser(language: str = "en") -> argparse.ArgumentParser:
     add("-m", "--model", type=_model, metavar="MODEL", help=helps["--model"])
     add("--mode", type=_mode, metavar="MODE", help=helps["--mode"])
     add("--new", action="store_true", help=helps["--new"])
+    add("--session", type=_session, metavar="ID", help=helps["--session"])
+    add("--fresh", action="store_true", help=helps["--fresh"])
     add("--no-tools", action="store_true", help=helps["--no-tools"])
     add("--max-steps", type=_positive, metavar="N", help=helps["--max-steps"])
     add("-o", dest="output", type=_identifier, metavar="NAME", help=helps["-o"])
@@ -90,6 +99,12 @@ def _mode(text: str) -> Mode:
         raise UsageError(
             f"--mode {text!r} is not a mode", remedy="use plan, ask, edit or open"
         ) from None
+
+
+def _session(text: str) -> str:
+    if not text.strip():
+        raise UsageError("--session names no session", remedy="give an id: %resume --list")
+    return text.strip()
 
 
 def _positive(text: str) -> int:

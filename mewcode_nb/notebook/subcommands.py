@@ -97,7 +97,12 @@ def _ended(runtime: Runtime) -> str:
 def _session(runtime: Runtime, words: Words) -> str:
     conversation = runtime.conversation
     if conversation is None:
-        return words("no_session")
+        adopted = runtime.reruns.adopted
+        if adopted is None:
+            return words("no_session")
+        from mewcode_nb.notebook.session_words import SessionWords
+
+        return SessionWords(words.language)("next_goes_on", session=adopted.id)
     if conversation.folder is None:
         return words("in_memory", session=conversation.session_id)
     return words("stored_in", session=conversation.session_id, folder=conversation.folder.parent)
@@ -195,6 +200,42 @@ def _help(rest: str, runtime: Runtime) -> Page:
     return Page.fixed(subcommand_help(rest, language))
 
 
+def _rewind(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.session_commands import rewind
+
+    return rewind(rest, runtime)
+
+
+def _fork(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.session_commands import fork
+
+    return fork(rest, runtime)
+
+
+def _export(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.session_commands import export
+
+    return export(rest, runtime)
+
+
+def _doctor(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.session_commands import doctor
+
+    return doctor(rest, runtime)
+
+
+def _storage(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.storage_commands import storage
+
+    return storage(rest, runtime)
+
+
+def _cost(rest: str, runtime: Runtime) -> Page:
+    from mewcode_nb.notebook.storage_commands import cost
+
+    return cost(rest, runtime)
+
+
 def _ask(rest: str, runtime: Runtime) -> Page:
     raise UsageError("there is nothing to ask", remedy="%mewcode ask TEXT")
 
@@ -216,11 +257,17 @@ def _sentence(notice: Notice) -> str:
 COMMANDS: dict[str, Callable[[str, Runtime], Page]] = {
     "ask": _ask,
     "config": _config,
+    "cost": _cost,
+    "doctor": _doctor,
+    "export": _export,
+    "fork": _fork,
     "help": _help,
     "instructions": _instructions,
     "mode": _mode,
     "model": _model,
     "new": _new,
+    "rewind": _rewind,
     "status": _status,
+    "storage": _storage,
     "tutorial": _tutorial,
 }

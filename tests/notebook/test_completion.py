@@ -13,9 +13,14 @@ from mewcode_nb.notebook.completion import complete_magic, suggestions
         ("%%mewcode --mode ", ["plan", "ask", "edit", "open"]),
         ("%%mewcode --mode=e", ["edit"]),
         ("%%mewcode --mode edit --ne", ["--new"]),
-        ("%%mewcode --fr", []),
+        ("%%mewcode --fr", ["--fresh"]),
+        ("%%mewcode --dr", []),
         ("%%mewcode -o ", []),
-        ("%mewcode st", ["status"]),
+        ("%mewcode sta", ["status"]),
+        ("%mewcode rew", ["rewind"]),
+        ("%mewcode rewind ", ["--undo"]),
+        ("%mewcode export h", ["html"]),
+        ("%mewcode export html --f", ["--force"]),
         ("%mewcode mode p", ["plan"]),
         ("%mewcode tutorial o", ["on", "off"]),
         ("%mewcode config max_s", ["max_steps"]),
@@ -33,6 +38,29 @@ from mewcode_nb.notebook.completion import complete_magic, suggestions
 )
 def test_suggestions_fit_what_was_typed(line, words):
     assert suggestions(line) == words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%%mewcode --session 2026",
+        "%%mewcode --new --session=2026",
+        "%mewcode doctor 2026",
+        "%mewcode export md --session 2026",
+    ],
+)
+def test_ids_of_sessions_are_offered_where_one_may_stand(line):
+    assert suggestions(line, lambda: ("20261201-000000-abcd", "last")) == ["20261201-000000-abcd"]
+    assert suggestions(line) == []
+
+
+def test_the_shell_offers_the_ids_of_stored_sessions(loaded):
+    loaded.run("%%mewcode\nhi")
+    session = loaded.runtime.conversation.session_id
+    with provisionalcompleter():
+        line = "%%mewcode --session "
+        found = list(loaded.shell.Completer.completions(line, len(line)))
+    assert [line[: item.start] + item.text for item in found] == [line + session, line + "last"]
 
 
 def test_the_shell_offers_options_and_no_python_names_for_them(ipython_shell):

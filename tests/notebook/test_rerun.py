@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mewcode_nb.testing import fail, reply, tool_use
+
+pytestmark = pytest.mark.kernel
+
+
+class Cells:
+    """A kernel whose cells have ids, as in a notebook."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __call__(self, cell, code, *, answer=None, allow_stdin=True):
+        return self.kernel.finish(self.start(cell, code, allow_stdin), answer=answer)
+
+    def start(self, cell, code, allow_stdin=True):
+        kernel = self.kernel
+        message = kernel.client.session.msg(
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": allow_stdin,
+                "stop_on_error": True,
+            },
+            metadata={"cellId": cell},
+        )
+        kernel.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def value(self, expression):
+        return self("value", f"print({expression})").text.strip()
+
+
+@pytest.fixture
+def server(mewcode_server):
+    return mewcode_server()
+
+
+@pytest.fixture
+def begin(start_kernel, server):
+    def begin(**more):
+        cells = Cells(start_kernel(server, MEWCODE_APPROVAL="input", **more))
+        assert cells("load", "%load_ext mewcode_nb").status == "ok"
+        return cells
+
+    return begin
+
+
+@pytest.fixture
+def sessions(in_project):
+    folder = in_project.notebooks / ".mewcode" / "sessions"
+    return lambda: sorted(folder.glob("*/conversation.jsonl"))
+
+
+def test_the_same_cell_shows_its_stored_answer_and_sends_nothing(begin, server):
+    server.add("the first answer")
+    cells = begin()
+    assert "the first answer" in cells("one", "%%mewcode -o a\nhi").text
+    again = cells("one", "%%mewcode -o b\nhi")
+    assert again.status == "ok", again.text
+    assert "the first answer" in again.text
+    assert "stored answer" in again.text
+    assert "--fresh" in again.text
+    assert len(server.requests) == 1
+    assert cells.value("(b.text, b.stored, a.stored, a.usage == b.usage, a.turn == b.turn)") == (
+        "('the first answer', True, False, True, True)"
+    )
+
+
+def test_another_text_or_another_cell_runs(begin, server):
+    server.add("one", "two", "three")
+    cells = begin()
+    cells("one", "%%mewcode\nhi")
+    assert "two" in cells("one", "%%mewcode\nhi there").text
+    assert "three" in cells("two", "%%mewcode\nhi").text
+    assert len(server.requests) == 3
+
+
+def test_run_all_in_a_new_kernel_bills_nothing_and_a_new_prompt_goes_on(begin, server, sessions):
+    server.add("one", "two")
+    cells = begin()
+    cells("one", "%%mewcode\nfirst")
+    cells("two", "%%mewcode\nsecond")
+    cells.kernel.manager.restart_kernel(now=True)
+    cells.kernel.client.wait_for_ready(timeout=60)
+    cells("load", "%load_ext mewcode_nb")
+    assert "one" in cells("one", "%%mewcode\nfirst").text
+    assert "two" in cells("two", "%%mewcode\nsecond").text
+    assert len(server.requests) == 2
+    (path,) = sessions()
+    assert path.parent.name in cells("status", "%mewcode status").text
+    server.add("three")
+    assert "three" in cells("three", "%%mewcode\nthird").text
+    assert len(server.requests[-1].body["messages"]) == 5
+    assert sessions() == [path]
+
+
+def test_replays_hold_nothing_and_a_prompt_beside_another_kernel_forks(begin, server, sessions):
+    server.add("one", "two")
+    first, second = begin(), begin()
+    first("one", "%%mewcode\nfirst")
+    assert "one" in second("one", "%%mewcode\nfirst").text
+    assert len(sessions()) == 1
+    ran = second("new", "%%mewcode\nand now")
+    assert "fork" in ran.text
+    assert len(server.requests[-1].body["messages"]) == 3
+    assert len(sessions()) == 2
+    assert "one" in second("one", "%%mewcode\nfirst").text
+    assert len(server.requests) == 2
+
+
+def test_a_turn_that_failed_is_run_again(begin, server):
+    server.add(fail(400, message="no such thing"), "now it works")
+    cells = begin()
+    assert cells("one", "%%mewcode\nhi").status == "error"
+    assert "now it works" in cells("one", "%%mewcode\nhi").text
+    assert "stored answer" in cells("one", "%%mewcode\nhi").text
+
+
+def test_the_same_words_asked_twice_in_one_cell_are_two_turns(begin, server):
+    server.add("one", "two")
+    cells = begin()
+    code = "for _ in range(2):\n    x = %mewcode ask hi\n    print('got', x.text)"
+    assert "got two" in cells("loop", code).text
+    again = cells("loop", code).text
+    assert again.index("got one") < again.index("got two")
+    assert len(server.requests) == 2
+
+
+def test_fresh_replaces_the_turn_and_undo_brings_the_branch_back(begin, server):
+    server.add("one", "two", "three", "other")
+    cells = begin()
+    for cell in ("one", "two", "three"):
+        cells(cell, f"%%mewcode\n{cell}")
+    ran = cells("two", "%%mewcode --fresh\ntwo")
+    assert "1 later turns" in ran.text
+    assert "--undo" in ran.text
+    assert [block["text"] for m in server.requests[-1].body["messages"] for block in m["content"]][
+        :2
+    ] == ["one", "one"]
+    assert "other" in cells("two", "%%mewcode\ntwo").text
+    undone = cells("undo", "%mewcode rewind --undo")
+    assert undone.status == "ok", undone.text
+    assert "two" in cells("two", "%%mewcode\ntwo").text
+    assert "three" in cells("three", "%%mewcode\nthree").text
+    assert len(server.requests) == 4
+
+
+def test_the_setting_fresh_runs_every_cell_again(begin, server):
+    server.add("one", "two")
+    cells = begin(MEWCODE_RERUN="fresh")
+    cells("one", "%%mewcode\nhi")
+    assert "two" in cells("one", "%%mewcode\nhi").text
+    assert len(server.requests[-1].body["messages"]) == 1
+
+
+def test_a_cell_that_begins_a_session_replays_too(begin, server, sessions):
+    server.add("one", "two")
+    cells = begin()
+    cells("one", "%%mewcode\nhi")
+    cells("two", "%%mewcode --new\nhello")
+    after = begin()
+    assert "one" in after("one", "%%mewcode\nhi").text
+    assert "two" in after("two", "%%mewcode --new\nhello").text
+    assert (len(server.requests), len(sessions())) == (2, 2)
+
+
+def test_a_session_left_with_new_replays_but_is_not_gone_on_with(begin, server, sessions):
+    server.add("one", "two")
+    cells = begin()
+    cells("one", "%%mewcode\nhi")
+    cells("new", "%mewcode new")
+    assert "stored answer" in cells("one", "%%mewcode\nhi").text
+    cells("two", "%%mewcode\nhello")
+    assert len(server.requests[-1].body["messages"]) == 1
+    assert len(sessions()) == 2
+
+
+def test_a_cell_may_name_its_session(begin, server, sessions):
+    server.add("one", "two", "three")
+    cells = begin()
+    cells("one", "%%mewcode\nhi")
+    (path,) = sessions()
+    name = path.parent.name
+    cells("two", "%%mewcode --new\nhello")
+    cells("three", f"%%mewcode --session {name[:-1]}\nand?")
+    assert len(server.requests[-1].body["messages"]) == 3
+    assert "three" in cells("three", f"%%mewcode --session {name[:-1]}\nand?").text
+    assert len(server.requests) == 3
+    wrong = cells("four", "%%mewcode --session nonsense\nand?")
+    assert (wrong.status, wrong.ename) == ("error", "SessionNotFound")
+
+
+def made(server):
+    server.add(
+        reply(tool_use("run_python", code="data = [1, 2]\nprint('made')")),
+        reply(tool_use("run_python", code="total = sum(data)")),
+        "done",
+    )
+
+
+def test_missing_variables_are_made_again_after_one_yes(begin, server, sessions):
+    made(server)
+    cells = begin()
+    assert cells("one", "%%mewcode --mode open\ngo").status == "ok"
+    after = begin()
+    ran = after("one", "%%mewcode\ngo", answer="y")
+    assert "lacks variables that the answer made: data, total" in ran.text
+    assert after.value("(data, total)") == "([1, 2], 3)"
+    assert len(server.requests) == 3
+    again = after("one", "%%mewcode\ngo")
+    assert "lacks" not in again.text
+    assert len(sessions()) == 1
+
+
+def test_recorded_code_is_not_run_after_a_no(begin, server):
+    made(server)
+    begin()("one", "%%mewcode --mode open\ngo")
+    after = begin()
+    ran = after("one", "%%mewcode\ngo", answer="n not now")
+    assert ran.status == "ok"
+    assert "denied by you" in ran.text
+    assert after.value("'data' in dir()") == "False"
+
+
+@pytest.mark.parametrize(
+    ("options", "made_again"), [("", False), ("--mode open", True), ("--mode plan", False)]
+)
+def test_recorded_code_headless_runs_only_where_the_mode_allows(begin, server, options, made_again):
+    made(server)
+    begin()("one", "%%mewcode --mode open\ngo")
+    after = begin()
+    ran = after("one", f"%%mewcode {options}\ngo", allow_stdin=False)
+    assert ran.status == "ok"
+    assert ("denied" in ran.text) is not made_again
+    assert after.value("'total' in dir()") == str(made_again)
+    assert len(server.requests) == 3
+
+
+def test_recorded_code_stops_at_the_first_failure(begin, server, in_project):
+    path = in_project.notebooks / "flag"
+    path.write_text("", encoding="utf-8")
+    server.add(
+        reply(tool_use("run_python", code="first = 1")),
+        reply(tool_use("run_python", code=f"second = open({str(path)!r}).read()")),
+        reply(tool_use("run_python", code="third = 3")),
+        "done",
+    )
+    begin()("one", "%%mewcode --mode open\ngo")
+    path.unlink()
+    after = begin()
+    ran = after("one", "%%mewcode --mode open\ngo")
+    assert "FileNotFoundError" in ran.text
+    assert after.value("('first' in dir(), 'third' in dir())") == "(True, False)"
+
+
+def test_stop_ends_recorded_code(begin, server, in_project):
+    server.add(reply(tool_use("run_python", code="waited = 1\nhold()\nwaited = 2")), "done")
+    cells = begin()
+    cells("hold", "hold = int")
+    cells("one", "%%mewcode --mode open\ngo")
+    after = begin()
+    after("hold", "def hold():\n    open('begun', 'w').close()\n    while True: pass")
+    message = after.start("one", "%%mewcode --mode open\ngo")
+    deadline = time.monotonic() + 30
+    while not (in_project.notebooks / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    after.kernel.interrupt()
+    ran = after.kernel.finish(message)
+    assert (ran.status, ran.ename) == ("error", "Interrupted")
+    assert "interrupted" in ran.text
+    assert after.value("waited") == "1"
+
+
+def test_a_fork_leaves_the_bytes_of_its_parent_alone(begin, server, sessions):
+    server.add("one", "two", "three")
+    cells = begin()
+    cells("one", "%%mewcode\nhi")
+    cells("two", "%%mewcode\nmore")
+    (parent,) = sessions()
+    before = parent.read_bytes()
+    forked = cells("fork", "%mewcode fork 2")
+    assert forked.status == "ok", forked.text
+    cells("three", "%%mewcode\nelse")
+    assert parent.read_bytes() == before
+    assert len(server.requests[-1].body["messages"]) == 3
+    assert len(sessions()) == 2
