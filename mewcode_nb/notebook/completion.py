@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from IPython.core.completer import (
     CompletionContext,
@@ -20,6 +20,13 @@ __all__ = ["complete_magic", "suggestions"]
 
 _SESSIONS = 50
 _EXPORT = ("md", "html", "ipynb", "jsonl", "--force", "--session")
+_FIRST_WORDS: Mapping[str, Iterable[str]] = {
+    "config": SETTING_NAMES,
+    "help": SUBCOMMANDS,
+    "mode": MODES,
+    "rewind": ("--undo",),
+    "tutorial": ("on", "off"),
+}
 _LINE = re.compile(r"(%%?)mewcode(\s.*)")
 
 
@@ -80,24 +87,16 @@ def _after_option(given: list[str], sessions: Callable[[], Iterable[str]]) -> It
 
 def _after_subcommand(given: list[str], sessions: Callable[[], Iterable[str]]) -> Iterable[str]:
     match given:
+        case []:
+            return SUBCOMMANDS
         case ["doctor"] | ["export", *_, "--session"]:
             return sessions()
         case ["export", *_]:
             return [word for word in _EXPORT if word not in given]
-        case ["rewind"]:
-            return ("--undo",)
-        case []:
-            return SUBCOMMANDS
-        case ["mode"]:
-            return MODES
-        case ["config"]:
-            return SETTING_NAMES
         case ["config", key] if key in SETTING_NAMES:
             from mewcode_nb.config.rules import RULES
 
             return (*RULES[key].words, "default")
-        case ["help"]:
-            return SUBCOMMANDS
-        case ["tutorial"]:
-            return ("on", "off")
+        case [name]:
+            return _FIRST_WORDS.get(name, ())
     return ()

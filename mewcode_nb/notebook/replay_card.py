@@ -28,7 +28,7 @@ _CODE_CHARACTERS = 20_000
 
 
 def replay_bundles(stored: Stored, language: str, now: float) -> Iterator[Bundle]:
-    """The turn's answers, thinking and calls in order, then the line; `now` in seconds since 1970."""
+    """Answers, thinking and calls in order, then the line; `now` in seconds since 1970."""
     words, said = Words(language), SessionWords(language)
     yield from _turn_bundles(stored.turn, words)
     if shown_richly(stored.turn):
