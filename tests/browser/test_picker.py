@@ -367,20 +367,25 @@ def _kernel(page, method):
     )
 
 
-def test_a_page_that_is_loaded_again_has_its_picker_back_and_leaves_a_table(picker):
-    page = picker("1")
+def test_a_notebook_saved_with_an_open_picker_holds_the_table(picker):
+    page = picker("1", SHOW.format(count=3, scope="project", language="en", patience=60))
     press(page, "Delete")
     wait_count(page, "11 sessions")
-    assert VIEW in stored(page)[0].data
+    (output,) = stored(page)
+    assert VIEW not in output.data
+    assert "Rainfall, final" not in output.data["text/plain"]
+    assert "clean the sales table" in output.data["text/plain"]
+    press(page, "Undo")
+    wait_count(page, "12 sessions")
+    # The page is loaded again while the kernel lives: a table, and no dead widget beside it.
     page.page.reload()
     page.open()
-    page.page.locator(".mewcode-picker").wait_for(timeout=60_000)
-    wait_count(page, "11 sessions")
-    assert "Rainfall, final" not in names(page)
-    page.run(PICKER + 2)
-    page.page.locator(".mewcode-picker").wait_for(state="detached")
-    page.wait_text(PICKER, "clean the sales table")
-    assert VIEW not in stored(page)[0].data
+    page.wait_text(PICKER, "%resume shows the picker again")
+    assert "Error displaying widget" not in page.output(PICKER)
+    page.run(PICKER + 3)
+    wait_count(page, "3 sessions")
+    page.page.keyboard.press("Enter")
+    page.wait_text(PICKER + 3, "RESUMED")
 
 
 def test_no_page_that_draws_it_in_time_means_the_table(notebook):

@@ -22,6 +22,36 @@ function replaceOutputs(context, identity, data) {
   }
 }
 
+// A file that is saved while the widget is open gets the static bundle: whatever happens to kernel
+// and page after that, nobody opens it to a widget whose model is gone.
+const LIVE = Symbol.for("mewcode_nb.live");
+
+function staticWhenSaved(context, identity, data) {
+  const document = context.model;
+  if (!document[LIVE] && typeof document.toJSON === "function") {
+    const live = new Map();
+    const toJSON = document.toJSON;
+    document[LIVE] = live;
+    document.toJSON = function savedWithoutLiveWidgets() {
+      const saved = toJSON.call(document);
+      if (!live.size || !saved || !Array.isArray(saved.cells)) return saved;
+      return { ...saved, cells: saved.cells.map((cell) => cellSaved(cell, live)) };
+    };
+  }
+  if (document[LIVE]) document[LIVE].set(identity, data);
+  return () => document[LIVE] && document[LIVE].delete(identity);
+}
+
+function cellSaved(cell, live) {
+  if (!Array.isArray(cell.outputs)) return cell;
+  const outputs = cell.outputs.map((output) => {
+    const view = output.data && output.data[VIEW];
+    const data = view && live.get(view.model_id);
+    return data ? { ...output, data: data(), metadata: {} } : output;
+  });
+  return { ...cell, outputs };
+}
+
 // Calls `closed` as soon as the widget is at its end; gives the function that stops watching.
 function watchEnd(model, closed) {
   const context = contextOf(model);
@@ -33,8 +63,12 @@ function watchEnd(model, closed) {
     stop();
     const data = model.get("static");
     closed(data);
+    if (!context) return;
     // An output may not be changed while it is being drawn.
-    if (context) setTimeout(() => replaceOutputs(context, identity, data), 0);
+    setTimeout(() => {
+      replaceOutputs(context, identity, data);
+      saved();
+    }, 0);
   }
   function settled() {
     if (model.get("settled")) settle();
@@ -42,6 +76,7 @@ function watchEnd(model, closed) {
   function status(sender, now) {
     if (["restarting", "autorestarting", "terminating", "dead"].includes(now)) settle();
   }
+  const saved = context ? staticWhenSaved(context, identity, () => model.get("static")) : () => {};
   function stop() {
     model.off("change:settled", settled);
     if (!context) return;
