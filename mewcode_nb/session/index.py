@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode_nb.session.info import SessionInfo
-from mewcode_nb.session.row import Row, Stamp, info_from_text, info_to_text
+from mewcode_nb.session.row import Row, Stamp, info_from_text, info_to_text, with_cells
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -132,6 +132,14 @@ class Index:
         """The session is as `row` says, and nobody writes it any more."""
         if self.exists:
             with self._writing() as connection:
+                known = connection.execute(
+                    f"select {_COLUMNS} from session where id = ?",  # noqa: S608
+                    (row.info.id,),
+                ).fetchone()
+                if known is None:
+                    return
+                before = _kept(known).info(Path())
+                row = Row(with_cells(row.info, before), row.stamp)
                 connection.execute(
                     "update session set active = ?, size = ?, mtime_ns = ?, info = ?, open = 0"
                     " where id = ?",

@@ -18,7 +18,7 @@ from mewcode_nb.session.index import EMPTY, Index, IndexUnusable, KeptRow, Place
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.lease import is_held
 from mewcode_nb.session.naming import is_session_name
-from mewcode_nb.session.row import Row, Stamp, read_row, stamp_of
+from mewcode_nb.session.row import Row, Stamp, read_row, stamp_of, with_cells
 
 __all__ = ["Listing", "order"]
 
@@ -51,6 +51,7 @@ class Listing:
         self._sessions = sessions
         self._index = index
         self._files = files
+        self._broken = False
         self.problem = ""
 
     def newest(self, limit: int | None) -> tuple[SessionInfo, ...]:
@@ -77,13 +78,7 @@ class Listing:
         place = _place(self._sessions)
         if place is None:
             return
-        try:
-            snapshot = self._index.read(place)
-        except IndexUnusable as error:
-            if not error.broken:
-                raise
-            self._index.discard()
-            snapshot = EMPTY
+        snapshot = self._sound_snapshot(place)
         kept = {row.id: row for row in snapshot.rows}
         seen = self._seen()
         stale = [item for item in seen if _is_stale(kept.get(item.id), item)]
@@ -91,6 +86,18 @@ class Listing:
         if stale or gone or not snapshot.current:
             settled = start - place.mtime_ns > _RACY_NS
             self._write(stale, gone, kept, place if settled else replace(place, mtime_ns=0))
+
+    def _sound_snapshot(self, place: Place) -> Snapshot:
+        """What the index says; one that is broken is removed."""
+        try:
+            if not self._broken:
+                return self._index.read(place)
+        except IndexUnusable as error:
+            if not error.broken:
+                raise
+        self._index.discard()
+        self._broken = False
+        return EMPTY
 
     def _write(
         self, stale: Sequence[_Seen], gone: set[str], kept: dict[str, KeptRow], place: Place
@@ -110,11 +117,10 @@ class Listing:
         if kept and kept.stamp == item.stamp:
             return Row(kept.info(self._sessions), kept.stamp)
         row = read_row(self._sessions / item.id)
-        if row and kept:
-            # A compaction may have put prompts out of sight that the row still knows the cells of.
-            cells = row.info.cells | kept.info(self._sessions).cells
-            return Row(replace(row.info, cells=cells), row.stamp)
-        return row
+        return Row(self._with_cells(row.info, kept), row.stamp) if row else None
+
+    def _with_cells(self, info: SessionInfo, kept: KeptRow | None) -> SessionInfo:
+        return with_cells(info, kept.info(self._sessions)) if kept else info
 
     def _is_open(self, row: Row) -> bool:
         folder = self._sessions / row.info.id
@@ -128,6 +134,7 @@ class Listing:
             return EMPTY
 
     def _note(self, error: IndexUnusable) -> None:
+        self._broken = self._broken or error.broken
         if not error.expected:
             self.problem = str(error)
 
@@ -142,7 +149,7 @@ class Listing:
                 live = row.open and is_held(Path(folder), self._files)
                 found.append(replace(info, live=True) if live else info)
                 continue
-            read = self._read(row.id)
+            read = self._read(row.id, row)
             if read is None or (limit is not None and read.active < row.active):
                 return None
             found.append(read)
@@ -162,7 +169,7 @@ class Listing:
             full = limit is not None and len(ranks) >= limit
             if full and item.stamp.size >= 0 and item.stamp.mtime_ns / 1e9 + _SLACK < ranks[0]:
                 break
-            if info := self._read(item.id):
+            if info := self._read(item.id, kept.get(item.id)):
                 found.append(info)
                 rank = min(info.active, item.stamp.mtime_ns / 1e9)
                 (heapq.heappushpop if full else heapq.heappush)(ranks, rank)
@@ -173,14 +180,16 @@ class Listing:
         live = row.open and is_held(self._sessions / row.id, self._files)
         return replace(info, live=live)
 
-    def _read(self, identity: str) -> SessionInfo | None:
+    def _read(self, identity: str, kept: KeptRow | None) -> SessionInfo | None:
         """The session now; None where there is none, or none yet: it is just being made."""
         folder = self._sessions / identity
         row = read_row(folder)
         if row is None:
             return None
         live = is_held(folder, self._files)
-        return None if live and row.stamp.size == 0 else replace(row.info, live=live)
+        if live and row.stamp.size == 0:
+            return None
+        return replace(self._with_cells(row.info, kept), live=live)
 
     def _seen(self) -> list[_Seen]:
         """All sessions with their logs' states; raises OSError."""

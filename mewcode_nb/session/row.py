@@ -27,7 +27,16 @@ from mewcode_nb.session.turns import prompt_text
 if TYPE_CHECKING:
     from mewcode_nb.session.replay import SessionState
 
-__all__ = ["Row", "Stamp", "folder_size", "info_from_text", "info_to_text", "read_row", "stamp_of"]
+__all__ = [
+    "Row",
+    "Stamp",
+    "folder_size",
+    "info_from_text",
+    "info_to_text",
+    "read_row",
+    "stamp_of",
+    "with_cells",
+]
 
 _HEAD_BYTES = 256 * 1024
 _HEAD_RECORDS = 64
@@ -110,6 +119,14 @@ def folder_size(folder: Path) -> int:
         except OSError:
             continue
     return total
+
+
+def with_cells(info: SessionInfo, before: SessionInfo) -> SessionInfo:
+    """The row, with the cells that an earlier one knew.
+
+    A compaction puts prompts out of sight whose cells still tell the notebook.
+    """
+    return replace(info, cells=info.cells | before.cells)
 
 
 def info_to_text(info: SessionInfo) -> str:

@@ -98,7 +98,7 @@ class Trash:
             raise _not_there(identity, "trashed session")
         doomed = self.folder / f"{_DOOMED}{identity}"
         with self._held(source, "remove"):
-            self._sweep_up(doomed)
+            self._sweep_up()
             self.files.rename(source, doomed)
         try:
             self.files.remove_tree(doomed)
@@ -106,10 +106,10 @@ class Trash:
         except OSError as error:
             raise failure("remove all of", doomed, error, remedy=f"remove {doomed}") from error
 
-    def _sweep_up(self, doomed: Path) -> None:
-        """Remove what a purge that was cut short has left."""
-        if os.path.lexists(doomed):
-            self.files.remove_tree(doomed)
+    def _sweep_up(self) -> None:
+        """Remove what purges that were cut short have left."""
+        for left in self.folder.glob(f"{_DOOMED}*"):
+            self.files.remove_tree(left)
 
     def _claim(self, target: Path) -> None:
         """Raises OSError unless the name is free, or an empty folder stands there."""

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import random
+import time
 
 import pytest
 
+from mewcode_nb.session.files import RealFiles
+from mewcode_nb.session.folder_store import FolderStore
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import MessageRecord, SessionRecord
 
@@ -45,3 +50,78 @@ def said():
         return MessageRecord(START, identity or f"m-{words}", role, content, role, **more)
 
     return make
+
+
+class FailingFiles:
+    """Every operation of the real ones, counted; the Nth fails, before or after it was done."""
+
+    def __init__(self, fail_at=0, error=errno.ENOSPC, *, after=False):
+        self.calls = []
+        self.fail_at = fail_at
+        self._error = error
+        self._after = after
+
+    def __getattr__(self, name):
+        real = getattr(RealFiles(), name)
+
+        def call(*arguments):
+            self.calls.append(name)
+            failing = len(self.calls) == self.fail_at
+            if failing and not (self._after and name in {"close", "rename", "sync_folder"}):
+                raise OSError(self._error, os.strerror(self._error))
+            done = real(*arguments)
+            if failing:
+                raise OSError(self._error, os.strerror(self._error))
+            return done
+
+        return call
+
+
+@pytest.fixture
+def failing():
+    return FailingFiles
+
+
+@pytest.fixture
+def open_store(sessions):
+    """Views of the store in `sessions`, each as another process would have it."""
+    seeds = itertools.count(1)
+
+    def open_store(files=None, **more):
+        source = random.Random(next(seeds))
+        return FolderStore(
+            sessions, **{"clock": time.time, "random": source, "files": files, **more}
+        )
+
+    return open_store
+
+
+@pytest.fixture
+def store(open_store):
+    return open_store()
+
+
+@pytest.fixture
+def new_session(store, said):
+    """Sessions that nobody holds, with the words as user messages."""
+
+    def make(*words, title=""):
+        log = store.create(SessionRecord(0.0, "", model="claude-x"))
+        log.append([said(text, identity=f"m{n}", turn=n + 1) for n, text in enumerate(words)])
+        log.close()
+        if title:
+            store.annotate(log.id, {"title": title})
+        return log.id
+
+    return make
+
+
+@pytest.fixture
+def backdate(sessions):
+    """Make the folder of sessions look as if nothing had changed in it for long."""
+
+    def backdate(seconds=3600.0):
+        then = sessions.stat().st_mtime - seconds
+        os.utime(sessions, (then, then))
+
+    return backdate
