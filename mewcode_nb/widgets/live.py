@@ -2,9 +2,10 @@
 
 A widget's output becomes "model not found" once its kernel is gone, whatever else its bundle holds.
 So a live output gives way to a static bundle in its place when an action ends it, when the next
-cell runs, after two idle minutes and when the kernel shuts down. What only the page can see
-(another kernel, a restart, a reload after which the kernel's update finds no display) the page
-settles itself, by `static/live.js` in front of the widget's own script.
+cell runs, after two idle minutes and when the kernel shuts down. What only the page can do is done
+by `static/live.js` in front of the widget's own script: it has the bundle stored wherever the
+notebook is saved meanwhile (JupyterLab, Notebook 7), and puts it in place itself when the kernel
+restarts, dies or is replaced.
 
 Imported only when a widget is about to be shown, since it needs anywidget.
 """
@@ -55,8 +56,8 @@ class LiveWidget(anywidget.AnyWidget):
     def settle(self, bundle: Bundle) -> None:
         """Let a page put the bundle in the widget's place; nothing is heard after that.
 
-        The comm stays open: a page that is loaded again finds the widget in its saved output, and
-        this is how it learns what belongs there.
+        The comm stays open: another page may still show the widget (a second tab, a file stored by
+        a front end of another kind), and this is how it learns what belongs there.
         """
         with self.hold_sync():
             self.static = dict(bundle)
