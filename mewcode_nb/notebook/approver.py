@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import importlib.util
 import os
 import secrets
 import signal
@@ -20,13 +19,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mewcode_nb.config import Settings
 from mewcode_nb.errors import Interrupted
 from mewcode_nb.events import Decision, Effect, Proposal
-from mewcode_nb.notebook.locate import frontend_kind
 from mewcode_nb.notebook.render import DisplayPublisher
+from mewcode_nb.notebook.surroundings import Surroundings, choose_route, surroundings
 from mewcode_nb.widgets.html import visible
 from mewcode_nb.widgets.words import Words, choose_language
 
@@ -36,20 +35,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Grants",
     "NotebookApprover",
-    "Route",
-    "Surroundings",
     "Terminal",
     "Ways",
     "choose_approver",
-    "choose_route",
     "grant_key",
     "parse_reply",
-    "surroundings",
 ]
 
-Route: TypeAlias = Literal["buttons", "input", "deny"]
-_AWAITED_CLICKS = (7, 4)
-"""The first ipykernel that handles comm messages while a cell awaits."""
 _HANDSHAKE_SECONDS = 3.0
 _PING_SECONDS = 5.0
 _PINGS_LOST = 5
@@ -58,39 +50,6 @@ of a living page that was seen (opening a notebook keeps a starved one busy for 
 short enough to wait for. Pings are counted, not seconds: a kernel that stood still, with its
 machine asleep or its loop blocked by other code, has not listened meanwhile."""
 _TRIES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What decides how a person can be asked."""
-
-    kernel: bool
-    can_type: bool
-    """In a kernel the request's `allow_stdin`, in a terminal whether it is one."""
-    ipykernel: tuple[int, ...] = ()
-    widgets: bool = False
-
-
-def choose_route(where: Surroundings, setting: str) -> Route:
-    """How to ask here. `setting` is auto, buttons, input or deny."""
-    if setting == "deny" or not where.can_type:
-        return "deny"
-    if not where.kernel or setting == "input" or not where.widgets:
-        return "input"
-    return "buttons" if setting == "buttons" or where.ipykernel >= _AWAITED_CLICKS else "input"
-
-
-def surroundings(shell: Any) -> Surroundings:  # noqa: ANN401 - IPython has no types
-    """Look at the shell and at the request it is running."""
-    kind = frontend_kind(shell)
-    if kind == "terminal":
-        stdin = sys.stdin
-        return Surroundings(kernel=False, can_type=stdin is not None and stdin.isatty())
-    from ipykernel._version import version_info
-
-    widgets = all(importlib.util.find_spec(name) for name in ("ipywidgets", "anywidget"))
-    numbers = tuple(part for part in version_info[:2] if isinstance(part, int))
-    return Surroundings(True, kind == "interactive", numbers, widgets)
 
 
 class Grants:

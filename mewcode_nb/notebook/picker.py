@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from mewcode_nb.notebook.approver import surroundings
 from mewcode_nb.notebook.page import Page
+from mewcode_nb.notebook.surroundings import surroundings
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.turns import Turn
 from mewcode_nb.widgets import cards

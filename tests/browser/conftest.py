@@ -168,7 +168,11 @@ def jupyter(request, chromium, tmp_path_factory):
     yield server
     server.stop_kernels()
     server.process.terminate()
-    server.process.wait(20)
+    try:
+        server.process.wait(20)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
 
 
 class NotebookPage:

@@ -10,52 +10,21 @@ from mewcode_nb.events import Decision, Effect, Proposal
 from mewcode_nb.notebook.approver import (
     Grants,
     NotebookApprover,
-    Surroundings,
     Terminal,
     Ways,
     choose_approver,
-    choose_route,
     grant_key,
     parse_reply,
 )
+from mewcode_nb.notebook.surroundings import Surroundings
 from mewcode_nb.widgets.approval import Answer, Gone, Pong, Rendered
 from mewcode_nb.widgets.words import Words
 
 LAB = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=True)
 HEADLESS = Surroundings(kernel=True, can_type=False, ipykernel=(7, 4), widgets=True)
 TERMINAL = Surroundings(kernel=False, can_type=True)
-PIPE = Surroundings(kernel=False, can_type=False)
-OLD = Surroundings(kernel=True, can_type=True, ipykernel=(7, 3), widgets=True)
-BARE = Surroundings(kernel=True, can_type=True, ipykernel=(7, 4), widgets=False)
 SHELL = Proposal("1", "shell", Effect.EXECUTE, "run ls", code="ls")
 EDIT = Proposal("2", "edit_file", Effect.EDIT, "edit a.py", ("/p/a.py",), diff="-a\n+b")
-
-
-@pytest.mark.parametrize(
-    ("where", "setting", "route"),
-    [
-        (LAB, "auto", "buttons"),
-        (LAB, "buttons", "buttons"),
-        (LAB, "input", "input"),
-        (LAB, "deny", "deny"),
-        (HEADLESS, "auto", "deny"),
-        (HEADLESS, "buttons", "deny"),
-        (HEADLESS, "input", "deny"),
-        (TERMINAL, "auto", "input"),
-        (TERMINAL, "buttons", "input"),
-        (TERMINAL, "deny", "deny"),
-        (PIPE, "auto", "deny"),
-        (PIPE, "input", "deny"),
-        (OLD, "auto", "input"),
-        (OLD, "buttons", "buttons"),
-        (Surroundings(True, True, (8, 0), True), "auto", "buttons"),
-        (Surroundings(True, True, (6, 31), True), "auto", "input"),
-        (BARE, "auto", "input"),
-        (BARE, "buttons", "input"),
-    ],
-)
-def test_how_to_ask_follows_kernel_input_version_widgets_and_setting(where, setting, route):
-    assert choose_route(where, setting) == route
 
 
 @pytest.mark.parametrize(

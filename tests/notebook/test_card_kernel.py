@@ -9,7 +9,8 @@ pytestmark = pytest.mark.kernel
 ASK = """
 from mewcode_nb.config import Settings
 from mewcode_nb.events import Effect, Proposal
-from mewcode_nb.notebook.approver import NotebookApprover, Ways, surroundings
+from mewcode_nb.notebook.approver import NotebookApprover, Ways
+from mewcode_nb.notebook.surroundings import surroundings
 from mewcode_nb.widgets.words import Words
 shell = get_ipython()
 asker = NotebookApprover(lambda: surroundings(shell), Settings(), Words(), shell.display_pub,
