@@ -23,6 +23,7 @@ assert "mewcode" in shell.magics_manager.magics["cell"], "the magic is not regis
 package = Path(mewcode_nb.__file__).parent
 for name in ("py.typed", "agent/prompts/system.md", "widgets/static/approval.js"):
     assert (package / name).is_file(), f"{name} is not in the wheel"
-assert (Path(sys.prefix) / "share/mewcode_nb/01_first_steps.ipynb").is_file(), "the first notebook is missing"
+for name in ("01_first_steps.ipynb", "02_sessions.ipynb"):
+    assert (Path(sys.prefix) / "share/mewcode_nb" / name).is_file(), f"{name} is not in the wheel"
 print("wheel: %load_ext works on Python", sys.version.split()[0])
 PY

@@ -30,7 +30,17 @@ def main() -> None:
 @main.command(
     cls=Command,
     context_settings={"ignore_unknown_options": True},
-    chinese="在 JupyterLab 中打开第一个笔记本；不需要密钥。其余参数交给 JupyterLab。",
+    chinese="在 JupyterLab 中打开入门笔记本；不需要密钥。其余参数交给 JupyterLab。",
+)
+@click.option(
+    "--notebook",
+    "chosen",
+    cls=Option,
+    type=click.Choice(["first-steps", "sessions"]),
+    default="first-steps",
+    show_default=True,
+    help="Which one: first steps, or the tour of sessions.",
+    chinese="选择哪一个：入门，或会话导览。",
 )
 @click.option(
     "--headless",
@@ -49,21 +59,19 @@ def main() -> None:
     chinese="被打开或执行的副本放在哪里。",
 )
 @click.argument("lab_arguments", nargs=-1, type=click.UNPROCESSED)
-def demo(headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
-    """Open the first notebook in JupyterLab; no key is needed. Further words go to JupyterLab."""
-    from mewcode_nb.tutorial.demo import (
-        find_notebook,
-        lab_command,
-        run_headless,
-        working_copy,
-    )
+def demo(chosen: str, headless: bool, folder: Path, lab_arguments: tuple[str, ...]) -> None:
+    """Open a notebook to learn with in JupyterLab; no key is needed. Further words go to it."""
+    from mewcode_nb.tutorial import demo as tour
 
-    notebook = find_notebook(Path(__file__).parents[1], Path(sys.prefix))
+    package, prefix, folder = Path(__file__).parents[1], Path(sys.prefix), folder.resolve()
+    notebook = tour.find_notebook(package, prefix, tour.NOTEBOOKS[chosen])
     if not headless:
-        copy = working_copy(notebook, folder.resolve())
+        for name in tour.NOTEBOOKS.values():  # one leads to the next
+            tour.working_copy(tour.find_notebook(package, prefix, name), folder)
+        copy = folder / notebook.name
         click.echo(f"Starting JupyterLab on {copy}; Ctrl+C twice ends it.")
-        raise SystemExit(subprocess.call(lab_command(copy, lab_arguments)))  # noqa: S603
-    run = run_headless(notebook, folder.resolve(), os.environ)
+        raise SystemExit(subprocess.call(tour.lab_command(copy, lab_arguments)))  # noqa: S603
+    run = tour.run_headless(notebook, folder, os.environ)
     click.echo(f"Executed {run.cells} cells, {run.outputs} outputs stored: {run.notebook}")
     for session in run.sessions[-1:]:
         click.echo(f"Its session: {session}")

@@ -1,4 +1,4 @@
-"""The first notebook, opened in JupyterLab or executed without a browser."""
+"""The notebooks that come with the package, opened in JupyterLab or run without a browser."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from urllib.parse import quote
 
 from mewcode_nb.errors import MewcodeError
 
-__all__ = ["HeadlessRun", "find_notebook", "lab_command", "run_headless", "working_copy"]
+__all__ = [
+    "NOTEBOOKS",
+    "HeadlessRun",
+    "find_notebook",
+    "lab_command",
+    "run_headless",
+    "working_copy",
+]
 
-_NAME = "01_first_steps.ipynb"
+NOTEBOOKS = {"first-steps": "01_first_steps.ipynb", "sessions": "02_sessions.ipynb"}
+"""File names by what the command line calls them, in the order in which they are read."""
 _CELL_SECONDS = 120
 
 
@@ -32,12 +40,14 @@ class HeadlessRun:
     """Session files that lie beside it, newest last."""
 
 
-def find_notebook(package: Path, prefix: Path) -> Path:
-    """The first notebook: of the source tree that holds the package, else the environment's."""
-    for path in (package.parent / "notebooks" / _NAME, prefix / "share" / "mewcode_nb" / _NAME):
+def find_notebook(package: Path, prefix: Path, name: str) -> Path:
+    """The notebook of this file name: of the source tree that holds the package, else the
+    environment's. Raises MewcodeError.
+    """
+    for path in (package.parent / "notebooks" / name, prefix / "share" / "mewcode_nb" / name):
         if path.is_file():
             return path
-    raise MewcodeError(f"{_NAME} was not found", remedy="reinstall mewcode-nb")
+    raise MewcodeError(f"{name} was not found", remedy="reinstall mewcode-nb")
 
 
 def lab_command(notebook: Path, arguments: Sequence[str]) -> list[str]:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from mewcode_nb.errors import MewcodeError
-from mewcode_nb.tutorial.demo import find_notebook, lab_command, working_copy
+from mewcode_nb.tutorial.demo import NOTEBOOKS, find_notebook, lab_command, working_copy
 
 
 def test_lab_opens_on_the_notebook_and_takes_further_words(tmp_path):
@@ -24,10 +25,18 @@ def test_working_copy_keeps_what_the_user_did_there(tmp_path):
     assert notebook.read_text(encoding="utf-8") == "original"
 
 
-def test_installed_package_finds_the_environments_copy(tmp_path):
+@pytest.mark.parametrize("name", NOTEBOOKS.values())
+def test_installed_package_finds_the_environments_copy(tmp_path, name):
     package, shared = tmp_path / "lib" / "mewcode_nb", tmp_path / "share" / "mewcode_nb"
-    with pytest.raises(MewcodeError, match=r"01_first_steps\.ipynb was not found"):
-        find_notebook(package, tmp_path)
+    with pytest.raises(MewcodeError, match=f"{name} was not found"):
+        find_notebook(package, tmp_path, name)
     shared.mkdir(parents=True)
-    (shared / "01_first_steps.ipynb").write_text("{}", encoding="utf-8")
-    assert find_notebook(package, tmp_path).parent == shared
+    (shared / name).write_text("{}", encoding="utf-8")
+    assert find_notebook(package, tmp_path, name) == shared / name
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS.values())
+def test_source_tree_has_every_notebook_that_the_wheel_ships(name):
+    root = Path(__file__).parents[2]
+    assert find_notebook(root / "mewcode_nb", root / "nowhere", name).parent.name == "notebooks"
+    assert f'"share/mewcode_nb/{name}"' in (root / "pyproject.toml").read_text(encoding="utf-8")
