@@ -160,7 +160,8 @@ def _record_findings(records: Sequence[PlacedRecord]) -> Iterator[Finding]:
         record = placed.record
         if record.ts and record.ts < ts - 1:
             yield Finding("time_back", placed.line)
-        ts = max(ts, record.ts)
+        if not isinstance(record, SessionRecord):  # a fork's or import's is newer than all it holds
+            ts = record.ts or ts
         match record:
             case UnknownRecord() if not record.reason:
                 yield Finding("unknown", placed.line, {"type": record.type})

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +20,7 @@ from mewcode_nb.session.records import (
     MessageRecord,
     MetaRecord,
     NamespaceRecord,
+    Parent,
     ReadRecord,
     RewindRecord,
     Section,
@@ -127,6 +129,13 @@ DEFECTS = {
 def test_each_defect_is_found_on_its_line(stored, name):
     lines, expected = DEFECTS[name]
     assert {item for item in found(stored(*lines)) if item[0] != "time_back"} == expected
+
+
+def test_time_that_went_back_is_told_once_and_not_of_a_copys_header(stored):
+    later = replace(HEADER, ts=9.0, parent=Parent("20260313-170211-9c3e", "m2"))
+    assert examine(stored(later, *TALK)).findings == ()
+    back = (replace(TALK[0], ts=7.0), TALK[1], said("m3", "user", "three", 2))
+    assert found(stored(HEADER, *back)) == [("time_back", 3)]
 
 
 def test_a_sound_session_is_clean(stored):
