@@ -27,14 +27,14 @@ def _plain(cell):
     )
 
 
-@pytest.fixture(scope="module")
-def executed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
+def _run(folder, *words):
+    """Executes a notebook as the command line does; the notebook, its code cells, the output."""
     environ = {key: value for key, value in os.environ.items() if not key.startswith(CLEAN)}
     home = folder / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "mewcode_nb", "demo", "--headless", *words]
     result = subprocess.run(
-        [sys.executable, "-m", "mewcode_nb", "demo", "--headless", "--folder", str(folder / "out")],
+        [*command, "--folder", str(folder / "out")],
         cwd=ROOT,
         env={
             **environ,
@@ -46,12 +46,20 @@ def executed(tmp_path_factory):
         },
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=170,
     )
-    notebook = nbformat.read(folder / "out" / "01_first_steps.executed.ipynb", 4)
-    cells = {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
-    return notebook, list(cells.values()), folder / "out", result.stdout
+    assert result.returncode == 0, result.stderr
+    (path,) = (folder / "out").glob("*.executed.ipynb")
+    notebook = nbformat.read(path, 4)
+    return notebook, [cell for cell in notebook.cells if cell.cell_type == "code"], result.stdout
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    notebook, cells, printed = _run(folder)
+    return notebook, cells, folder / "out", printed
 
 
 def test_headless_demo_says_where_the_notebook_and_the_session_are(executed):
@@ -102,6 +110,102 @@ def test_session_on_disk_holds_the_whole_talk(executed):
     assert prompts[0].endswith("Is anything off?")
     assert state.damage == ()
     assert state.messages[-1].role == "assistant"
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory):
+    """The tour of sessions, by the source of its cells: what each showed; and its folder."""
+    folder = tmp_path_factory.mktemp("tour")
+    _, cells, _ = _run(folder, "--notebook", "sessions")
+    return Tour(folder, cells)
+
+
+class Tour:
+    """What the cells of an executed tour show."""
+
+    def __init__(self, folder, cells):
+        self.folder = folder
+        self.out = folder / "out"
+        self.cells = cells
+
+    def shown(self, words, nth=0):
+        return _plain([cell for cell in self.cells if words in cell.source][nth])
+
+    def sessions(self):
+        """The states of the original and of its forks, oldest first."""
+        return [load(folder) for folder in sorted((self.out / ".mewcode" / "sessions").iterdir())]
+
+
+def _words(state):
+    return "\n".join(block.get("text", "") for m in state.messages for block in m.content)
+
+
+def test_tour_resumes_with_the_earlier_words_and_what_changed(tour):
+    card = tour.shown("%resume last")
+    answer = tour.shown("what has changed?")
+    assert "market.csv" in card
+    assert "apples" in card
+    assert "1. Read `market.csv`. On which day were the most apples sold?" in answer
+    assert "2. Put the apples of each day into a list `apples`." in answer
+    assert "Files changed since you read them; read them again first: " in answer
+    assert "market.csv" in answer.split("Files changed", 1)[1]
+    assert "Variables this kernel lacks: apples (list 3, made by cell" in answer
+
+
+def test_tour_lists_the_session_and_its_title(tour):
+    assert "Read `market.csv`" in tour.shown("%resume --list")
+    later = tour.shown("%resume --list", 1)
+    assert "Market stall" in later
+    assert "Market stall, if it rains" in later
+
+
+def test_tour_forks_and_leaves_the_original_as_it_was(tour):
+    original, fork = tour.sessions()
+    assert fork.header.parent.id == original.header.id
+    assert [r.origin for r in fork.records[:4]] == [r.origin for r in original.records[:4]]
+    assert len(fork.records) == 6
+    assert "rains on Saturday" not in _words(original)
+    assert "what has changed" not in _words(fork)
+    assert "Saturday only 24 apples, Fri is best with 31" in tour.shown("half as many are sold")
+
+
+def test_tour_rewinds_and_takes_it_back(tour):
+    assert "ends with message 4" in tour.shown("%mewcode rewind 4")
+    assert "What if it rains" in tour.shown("%mewcode rewind", 2).split("Branches", 1)[1]
+    assert "6 messages, 2 turns" in tour.shown("%mewcode rewind --undo")
+
+
+def test_tour_finds_the_sentence_in_the_fork(tour):
+    _, fork = tour.sessions()
+    hits = tour.shown("%resume --search")
+    assert fork.header.id in hits
+    assert "half as many are sold" in hits
+
+
+def test_tour_exports_what_was_said_and_the_code_that_ran(tour):
+    page = (tour.out / "market.md").read_text(encoding="utf-8")
+    assert "On which day were the most apples sold?" in page
+    book = nbformat.read(tour.out / "market.ipynb", 4)
+    nbformat.validate(book)
+    assert [c for c in book.cells if c.cell_type == "code" and "apples = [int(sold)" in c.source]
+    assert "Market stall" in tour.shown("print(Path")
+
+
+def test_tour_deletes_a_session_and_brings_it_back_pinned(tour):
+    original, _ = tour.sessions()
+    assert original.meta == {"title": "Market stall", "pin": True}
+    assert original.header.id in tour.shown("--delete")
+    assert original.header.id in tour.shown("--restore")
+    assert not [*(tour.out / ".mewcode" / "trash").glob("*/conversation.jsonl")]
+
+
+def test_tour_executed_again_sends_no_prompt_twice(tour):
+    before = [state.usage for state in tour.sessions()]
+    again = Tour(tour.folder, _run(tour.folder, "--notebook", "sessions")[1])
+    for cell in (cell for cell in again.cells if cell.source.startswith("%%mewcode")):
+        assert "stored answer" in _plain(cell)
+        assert "nothing was sent" in _plain(cell)
+    assert [state.usage for state in again.sessions()][: len(before)] == before
 
 
 def test_stored_notebook_in_the_repository_has_no_outputs():
