@@ -72,7 +72,10 @@ def clean_json(value: Json, depth: int = 0) -> Json:
 
 
 def _fields_hold(kind: str, value: JsonObject) -> bool:
-    return all(isinstance(value.get(key), expected) for key, expected in _REQUIRED.get(kind, ()))
+    for key, expected in _REQUIRED.get(kind, ()):  # noqa: SIM110 - a loop is half the time of `all`
+        if not isinstance(value.get(key), expected):
+            return False
+    return True
 
 
 def _as_text(value: Json) -> Block:

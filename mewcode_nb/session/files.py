@@ -153,7 +153,7 @@ class RealFiles:
         """Compares device and inode."""
         opened = os.fstat(fd)
         try:
-            named = path.stat(follow_symlinks=False)
+            named = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - for each append
         except (FileNotFoundError, NotADirectoryError):
             return False
         return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
@@ -187,10 +187,12 @@ class RealFiles:
     def is_locked(self, path: Path) -> bool:
         """Tries a shared lock for a moment, which no holder notices."""
         try:
-            held = _flock(path, shared=True) if os.name == "posix" else _file_lock(path)
+            if os.name == "posix":
+                _look(path)
+            else:
+                _file_lock(path).release()
         except BlockingIOError:
             return True
-        held.release()
         return False
 
     def replace_text(self, path: Path, text: str) -> None:
@@ -281,12 +283,20 @@ class _Foreign:
         """Nothing to do: where these are used no process forks."""
 
 
-def _flock(path: Path, *, shared: bool = False) -> Held:
-    """Made here, not by `filelock`, which would make a folder that is gone anew."""
-    flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
-    fd = os.open(path, flags | _SAFE, 0o600)
+def _look(path: Path) -> None:
+    """Nothing is done between locking and letting go: who wants to write must not wait for it."""
+    fd = os.open(path, os.O_RDONLY | _SAFE)
     try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    finally:
+        os.close(fd)
+
+
+def _flock(path: Path) -> Held:
+    """Made here, not by `filelock`, which would make a folder that is gone anew."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not RealFiles().is_linked(fd, path):
             raise FileNotFoundError(errno.ENOENT, "moved away meanwhile", str(path))
     except OSError:

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.row import Row, Stamp, info_from_text, info_to_text, with_cells
@@ -38,10 +38,10 @@ create index if not exists by_activity on session (active desc, id desc);
 create index if not exists opened on session (id) where open;
 """
 _COLUMNS = "id, active, size, mtime_ns, open, info"
-_NEWEST = f"""
-select {_COLUMNS} from (select * from session order by active desc, id desc limit ?)
-union select {_COLUMNS} from session where open
-"""  # noqa: S608 - a constant
+_KINDS = (str, float, int, int, int, str)
+_ALL = f"select {_COLUMNS} from session"  # noqa: S608 - a constant
+_NEWEST = f"{_ALL} order by active desc, id desc limit ?"
+_OPEN = f"{_ALL} where open"
 
 
 class IndexUnusable(Exception):
@@ -65,8 +65,7 @@ class Place:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRow:
+class KeptRow(NamedTuple):
     """A row of the index; its text is read only when it is shown."""
 
     id: str
@@ -75,10 +74,10 @@ class KeptRow:
     open: bool
     text: str
 
-    def info(self, sessions: Path) -> SessionInfo:
-        """The session; raises IndexUnusable when the text is not one of ours."""
+    def info(self, location: str) -> SessionInfo:
+        """The session in that folder; raises IndexUnusable when the text is not one of ours."""
         try:
-            return info_from_text(self.id, f"{sessions}/{self.id}", self.text)
+            return info_from_text(self.id, location, self.text)
         except (ValueError, RecursionError) as error:
             raise IndexUnusable("a row cannot be read", broken=True) from error
 
@@ -100,11 +99,13 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._name = str(path)
+        self._uri = path.absolute().as_uri()
 
     @property
     def exists(self) -> bool:
         """Whether there is one."""
-        return os.path.lexists(self.path)
+        return os.path.lexists(self._name)
 
     def read(self, place: Place, limit: int | None = None) -> Snapshot:
         """Its rows; with `limit`, where it is current, only the newest and all open ones."""
@@ -116,11 +117,12 @@ class Index:
             if version != _VERSION or (device, inode) != (str(place.device), str(place.inode)):
                 raise IndexUnusable("made for another folder", broken=True, expected=True)
             current = mtime_ns == place.mtime_ns
-            if current and limit is not None:
-                found = connection.execute(_NEWEST, (limit,))
-            else:
-                found = connection.execute(f"select {_COLUMNS} from session")  # noqa: S608
-            return Snapshot(tuple(_kept(values) for values in found), current)
+            if not current or limit is None:
+                return Snapshot(tuple(map(_kept, connection.execute(_ALL))), current)
+            # Two statements: their union would be sorted once more, texts and all.
+            found = {values[0]: values for values in connection.execute(_OPEN)}
+            found.update({values[0]: values for values in connection.execute(_NEWEST, (limit,))})
+            return Snapshot(tuple(map(_kept, found.values())), current)
 
     def flag(self, identity: str) -> None:
         """Somebody writes this session from now on; durable when it returns."""
@@ -132,13 +134,10 @@ class Index:
         """The session is as `row` says, and nobody writes it any more."""
         if self.exists:
             with self._writing() as connection:
-                known = connection.execute(
-                    f"select {_COLUMNS} from session where id = ?",  # noqa: S608
-                    (row.info.id,),
-                ).fetchone()
+                known = connection.execute(f"{_ALL} where id = ?", (row.info.id,)).fetchone()
                 if known is None:
                     return
-                before = _kept(known).info(Path())
+                before = _kept(known).info("")
                 row = Row(with_cells(row.info, before), row.stamp)
                 connection.execute(
                     "update session set active = ?, size = ?, mtime_ns = ?, info = ?, open = 0"
@@ -205,12 +204,12 @@ class Index:
         connection = None
         try:
             connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode={mode}",
+                f"{self._uri}?mode={mode}",
                 uri=True,
                 timeout=seconds,
                 isolation_level=None,
             )
-            connection.execute("pragma trusted_schema = off")
+            connection.execute("pragma trusted_schema = off")  # it may come with a cloned project
             yield connection
         except sqlite3.Error as error:
             raise _unusable(error) from error
@@ -221,7 +220,7 @@ class Index:
     def _check_file(self) -> None:
         """Only a file of the user's own is read: others could make lists say anything."""
         try:
-            found = self.path.stat(follow_symlinks=False)
+            found = os.stat(self._name, follow_symlinks=False)  # noqa: PTH116 - for speed
         except OSError as error:
             raise IndexUnusable(error.strerror or type(error).__name__) from error
         mine = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
@@ -229,17 +228,11 @@ class Index:
             raise IndexUnusable("not a file of this user")
 
 
-def _kept(values: tuple[object, ...]) -> KeptRow:
+def _kept(values: tuple[Any, ...]) -> KeptRow:
+    if tuple(map(type, values)) != _KINDS:
+        raise IndexUnusable("a row cannot be read", broken=True)
     identity, active, size, mtime_ns, opened, text = values
-    if (
-        type(identity) is str
-        and type(active) is float
-        and type(size) is int
-        and type(mtime_ns) is int
-        and type(text) is str
-    ):
-        return KeptRow(identity, active, Stamp(size, mtime_ns), bool(opened), text)
-    raise IndexUnusable("a row cannot be read", broken=True)
+    return KeptRow(identity, active, Stamp(size, mtime_ns), bool(opened), text)
 
 
 def _values(row: Row) -> tuple[str, float, int, int, str]:

@@ -25,9 +25,8 @@ _CANNOT_LOCK = frozenset(
     {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, getattr(errno, "ENOTSUP", errno.EOPNOTSUPP)}
 )
 _HOLDER_BYTES = 4096
-_TRIES = 4
-_PAUSE = 0.02
-"""Seconds between two tries."""
+_PAUSES = tuple(n / 1000 for n in (1, 2, 3, 1, 5, 2, 8, 3, 13, 5, 21, 8, 34))
+"""Seconds before each further try; unequal ones, so as not to keep step with somebody who looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +106,11 @@ def is_held(folder: Path, files: FileOps) -> bool:
 
 def _lock(path: Path, files: FileOps) -> Held:
     """A lock that is only looked at by another process is free again in a moment."""
-    for _ in range(_TRIES):
+    for pause in _PAUSES:
         try:
             return files.lock(path)
         except BlockingIOError:
-            time.sleep(_PAUSE)
+            time.sleep(pause)
     return files.lock(path)
 
 

@@ -10,15 +10,17 @@ import heapq
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
 from mewcode_nb.session.files import FileOps
 from mewcode_nb.session.index import EMPTY, Index, IndexUnusable, KeptRow, Place, Snapshot
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.lease import is_held
-from mewcode_nb.session.naming import is_session_name
-from mewcode_nb.session.row import Row, Stamp, read_row, stamp_of, with_cells
+from mewcode_nb.session.log import LOG_NAME
+from mewcode_nb.session.row import Row, read_row, stamp_of, with_cells
 
 __all__ = ["Listing", "order"]
 
@@ -29,6 +31,7 @@ _SLACK = 60.0
 """Seconds by which the file system's clock may be behind that of the records."""
 
 _BATCH = 500
+_REMEMBERED = 200
 
 
 def order(info: SessionInfo) -> tuple[float, str]:
@@ -36,12 +39,11 @@ def order(info: SessionInfo) -> tuple[float, str]:
     return info.active, info.id
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A session's folder and the state of its log."""
+_Seen: TypeAlias = tuple[int, int, str]
+"""A session and the state of its log: its time, its size, the session's id.
 
-    id: str
-    stamp: Stamp
+A plain tuple: ten thousand of anything else take as long to make as their logs to look at.
+"""
 
 
 class Listing:
@@ -49,9 +51,11 @@ class Listing:
 
     def __init__(self, sessions: Path, index: Index, files: FileOps) -> None:
         self._sessions = sessions
+        self._root = str(sessions)
         self._index = index
         self._files = files
         self._broken = False
+        self._parsed: dict[str, tuple[str, SessionInfo]] = {}
         self.problem = ""
 
     def newest(self, limit: int | None) -> tuple[SessionInfo, ...]:
@@ -81,8 +85,8 @@ class Listing:
         snapshot = self._sound_snapshot(place)
         kept = {row.id: row for row in snapshot.rows}
         seen = self._seen()
-        stale = [item for item in seen if _is_stale(kept.get(item.id), item)]
-        gone = kept.keys() - {item.id for item in seen}
+        stale = [item for item in seen if _is_stale(kept.get(item[2]), item)]
+        gone = kept.keys() - {identity for _, _, identity in seen}
         if stale or gone or not snapshot.current:
             settled = start - place.mtime_ns > _RACY_NS
             self._write(stale, gone, kept, place if settled else replace(place, mtime_ns=0))
@@ -109,18 +113,28 @@ class Listing:
         self._index.write((), gone, place, self._is_open)
 
     def _rows(self, items: Sequence[_Seen], kept: dict[str, KeptRow]) -> list[Row]:
-        rows = (self._row(item, kept.get(item.id)) for item in items)
+        rows = (self._row(item, kept.get(item[2])) for item in items)
         return [row for row in rows if row is not None]
 
     def _row(self, item: _Seen, kept: KeptRow | None) -> Row | None:
         """Read anew, or as it was where only its flag is to be looked at."""
-        if kept and kept.stamp == item.stamp:
-            return Row(kept.info(self._sessions), kept.stamp)
-        row = read_row(self._sessions / item.id)
+        if kept and _agrees(kept, item):
+            return Row(self._info(kept), kept.stamp)
+        row = read_row(self._sessions / item[2])
         return Row(self._with_cells(row.info, kept), row.stamp) if row else None
 
     def _with_cells(self, info: SessionInfo, kept: KeptRow | None) -> SessionInfo:
-        return with_cells(info, kept.info(self._sessions)) if kept else info
+        return with_cells(info, self._info(kept)) if kept else info
+
+    def _info(self, row: KeptRow) -> SessionInfo:
+        """The row's session; those of short lists, which come again, are remembered."""
+        text, info = self._parsed.get(row.id, ("", None))
+        if info is None or text != row.text:
+            info = row.info(f"{self._root}/{row.id}")
+            if len(self._parsed) >= _REMEMBERED:
+                self._parsed.clear()
+            self._parsed[row.id] = (row.text, info)
+        return info
 
     def _is_open(self, row: Row) -> bool:
         folder = self._sessions / row.info.id
@@ -142,10 +156,10 @@ class Listing:
         """The rows, checked; None when one went or sank, which lets others come up."""
         found = []
         for row in snapshot.rows:
-            folder = f"{self._sessions}/{row.id}"
+            folder = f"{self._root}/{row.id}"
             stamp = stamp_of(folder)
             if stamp == row.stamp:
-                info = row.info(self._sessions)
+                info = self._info(row)
                 live = row.open and is_held(Path(folder), self._files)
                 found.append(replace(info, live=True) if live else info)
                 continue
@@ -158,27 +172,27 @@ class Listing:
     def _scanned(self, kept: dict[str, KeptRow], limit: int | None) -> list[SessionInfo]:
         """From the folder; rows of the index stand in for logs that have not changed."""
         seen = self._seen()
-        known = [kept[item.id] for item in seen if _agrees(kept.get(item.id), item)]
+        known = [kept[item[2]] for item in seen if _agrees(kept.get(item[2]), item)] if kept else []
+        fresh = [item for item in seen if not _agrees(kept.get(item[2]), item)] if kept else seen
         if limit is not None:
             known = heapq.nlargest(limit, known, key=lambda row: (row.active, row.id))
         found = [self._shown(row) for row in known]
         ranks = [min(row.active, row.stamp.mtime_ns / 1e9) for row in known]
         heapq.heapify(ranks)
-        fresh = [item for item in seen if not _agrees(kept.get(item.id), item)]
-        for item in sorted(fresh, key=lambda item: (item.stamp.mtime_ns, item.id), reverse=True):
+        for mtime_ns, _, identity in sorted(fresh, key=itemgetter(0), reverse=True):
             full = limit is not None and len(ranks) >= limit
-            if full and item.stamp.size >= 0 and item.stamp.mtime_ns / 1e9 + _SLACK < ranks[0]:
+            if full and mtime_ns / 1e9 + _SLACK < ranks[0]:
                 break
-            if info := self._read(item.id, kept.get(item.id)):
+            if info := self._read(identity, kept.get(identity)):
                 found.append(info)
-                rank = min(info.active, item.stamp.mtime_ns / 1e9)
+                rank = min(info.active, mtime_ns / 1e9)
                 (heapq.heappushpop if full else heapq.heappush)(ranks, rank)
         return found
 
     def _shown(self, row: KeptRow) -> SessionInfo:
-        info = row.info(self._sessions)
+        info = self._info(row)
         live = row.open and is_held(self._sessions / row.id, self._files)
-        return replace(info, live=live)
+        return replace(info, live=True) if live else info
 
     def _read(self, identity: str, kept: KeptRow | None) -> SessionInfo | None:
         """The session now; None where there is none, or none yet: it is just being made."""
@@ -192,24 +206,35 @@ class Listing:
         return replace(self._with_cells(row.info, kept), live=live)
 
     def _seen(self) -> list[_Seen]:
-        """All sessions with their logs' states; raises OSError."""
-        found = []
-        with os.scandir(self._sessions) as entries:
-            for entry in entries:
-                if entry.name[0] == "." or not entry.is_dir(follow_symlinks=False):
-                    continue
-                stamp = stamp_of(entry.path)
-                if stamp is not None and is_session_name(entry.name):
-                    found.append(_Seen(entry.name, stamp))
+        """All sessions with their logs' states, in no order; raises OSError."""
+        with os.scandir(self._root) as entries:
+            names = [e.name for e in entries if _may_be(e.name) and e.is_dir(follow_symlinks=False)]
+        found: list[_Seen] = []
+        for name in names:
+            # As `stamp_of` does, without what ten thousand calls of it cost.
+            path = f"{self._root}/{name}/{LOG_NAME}"
+            try:
+                log = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - for speed
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                found.append((0, -1, name))
+            else:
+                found.append((log.st_mtime_ns, log.st_size, name))
         return found
 
 
+def _may_be(name: str) -> bool:
+    """As `is_session_name`, of a name that a folder has."""
+    return name[0] != "." and "\\" not in name
+
+
 def _agrees(kept: KeptRow | None, seen: _Seen) -> bool:
-    return kept is not None and kept.stamp == seen.stamp
+    return kept is not None and kept.stamp == (seen[1], seen[0])
 
 
 def _is_stale(kept: KeptRow | None, seen: _Seen) -> bool:
-    return kept is None or kept.open or kept.stamp != seen.stamp
+    return kept is None or kept.open or not _agrees(kept, seen)
 
 
 def _place(sessions: Path) -> Place | None:

@@ -33,12 +33,14 @@ LOG_NAME = "conversation.jsonl"
 class SessionLog:
     """The open file of one session, held by this process alone.
 
-    Attributes: `folder`, `id` (the folder's name), `notice` (for the user; empty when all is well).
+    Attributes: `folder`, `path` (the file), `id` (the folder's name), `notice` (for the user; empty
+    when all is well).
     Safe to use from several threads; of no use in a forked child, where it is closed.
     """
 
     def __init__(self, folder: Path, fd: int, lease: Lease, files: FileOps) -> None:
         self.folder = folder
+        self.path = folder / LOG_NAME
         self.id = folder.name
         self.notice = lease.notice
         self._fd = fd
@@ -114,11 +116,6 @@ class SessionLog:
             log.close()
             raise failure("open the session in", folder, error) from error
         return log
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.folder / LOG_NAME
 
     def append(self, records: Sequence[Record]) -> None:
         """Bring the records to the disk, in one write and one sync.

@@ -59,6 +59,8 @@ class _MissingError(ValueError):
 class _Source:
     """Typed, forgiving access to the fields of an object; remembers which were asked for."""
 
+    __slots__ = ("_asked", "_value")
+
     def __init__(self, value: JsonObject) -> None:
         self._value = value
         self._asked = {"type"}
@@ -71,7 +73,8 @@ class _Source:
         return self._value.get(key)
 
     def text(self, key: str, default: str = "") -> str:
-        value = self.get(key)
+        self._asked.add(key)  # not by `get`: most fields of most records are texts
+        value = self._value.get(key, default)
         return value if isinstance(value, str) else default
 
     def needed(self, key: str) -> str:
@@ -82,7 +85,7 @@ class _Source:
 
     def number(self, key: str) -> float:
         value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return 0.0
         return float(value) if abs(value) < 1e15 else 0.0  # beyond any date, size or count
 
@@ -105,6 +108,8 @@ class _Source:
         return value if isinstance(value, list) else []
 
     def rest(self) -> JsonObject:
+        if self._value.keys() <= self._asked:
+            return {}
         return {key: item for key, item in self._value.items() if key not in self._asked}
 
 
@@ -125,7 +130,7 @@ def _session(source: _Source) -> SessionRecord:
 
 def _message(source: _Source) -> MessageRecord:
     role = source.needed("role")
-    if role not in get_args(Role):
+    if role not in _ROLES:
         raise _MissingError(f"unknown role {role[:40]!r}")
     origin = source.text("origin")
     fallback = "assistant" if role == "assistant" else "user"
@@ -135,7 +140,7 @@ def _message(source: _Source) -> MessageRecord:
         id=source.text("id"),
         role=cast("Role", role),
         content=_blocks(source.get("content")),
-        origin=cast("Origin", origin if origin in get_args(Origin) else fallback),
+        origin=cast("Origin", origin if origin in _ORIGINS else fallback),
         turn=source.count("turn"),
         cell=Cell(cell.text("id"), cell.text("sha256")) if cell else None,
         usage=_usage(source.inner("usage")),
@@ -233,6 +238,7 @@ def _namespace(source: _Source) -> NamespaceRecord:
         created=_variables(source.list("created")),
         changed=_variables(source.list("changed")),
         removed=source.texts("removed"),
+        used=_variables(source.list("used")),
         extra=source.rest(),
     )
 
@@ -252,6 +258,8 @@ def _variable(source: _Source) -> Variable:
         size=source.count("size") if source.get("size") is not None else None,
         fingerprint=source.text("fingerprint"),
         cell=source.text("cell"),
+        cell_sha256=source.text("cell_sha256"),
+        cell_count=source.count("cell_count") if source.get("cell_count") is not None else None,
     )
 
 
@@ -259,6 +267,8 @@ def _meta(source: _Source) -> MetaRecord:
     return MetaRecord(source.number("ts"), source.rest())
 
 
+_ROLES = frozenset(get_args(Role))
+_ORIGINS = frozenset(get_args(Origin))
 _PARSERS: Mapping[str, Callable[[_Source], Record]] = {
     "session": _session,
     "message": _message,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import TypeAlias, cast
 
 from mewcode_nb.blocks import MAX_DEPTH, clean_json
@@ -89,7 +90,11 @@ class Variable:
     size: int | None = None
     fingerprint: str = ""
     cell: str = ""
-    """The id of the cell that defined it."""
+    """The id of the cell that defined it; empty where the front end tells none."""
+    cell_sha256: str = ""
+    """Of that cell's text, in hexadecimal."""
+    cell_count: int | None = None
+    """The number that cell ran under."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +202,15 @@ class ReadRecord:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRecord:
-    """What a turn did to the user's variables."""
+    """What a step of a turn did to the user's variables, and which of them its code used."""
 
     ts: float
     turn: int = 0
     created: tuple[Variable, ...] = ()
     changed: tuple[Variable, ...] = ()
     removed: tuple[str, ...] = ()
+    used: tuple[Variable, ...] = ()
+    """Those that were there before, as they were after the step."""
     extra: JsonObject = field(default_factory=dict)
 
 
@@ -330,32 +337,46 @@ def _encode(value: JsonObject) -> bytes:
     return text.encode() + b"\n"
 
 
-def _too_deep(value: Json) -> bool:
-    level: list[Json] = [value]
+def _too_deep(value: JsonObject) -> bool:
+    level: list[JsonObject | list[Json]] = [value]
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
+        inner = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [child for items in inner for child in items if isinstance(child, (dict, list))]
         if not level:
             return False
     return True
 
 
-def _children(value: Json) -> list[Json]:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [item for item in inner if isinstance(item, (dict, list))]
-
-
 def _spoken_fields(record: object) -> Iterator[tuple[str, Json]]:
-    for item in fields(record):  # type: ignore[arg-type]
-        value = getattr(record, item.name)
-        default = item.default_factory() if callable(item.default_factory) else item.default
-        if item.name in {"ts", "extra"} or (value == default and item.name != "v"):
-            continue
-        yield item.name, _plain(value)
+    for name, default in _layout(type(record)):  # type: ignore[arg-type] - classes can be hashed
+        value = getattr(record, name)
+        if value != default:
+            yield name, _plain(value)
+
+
+@cache
+def _layout(kind: type) -> tuple[tuple[str, object], ...]:
+    """Names of the fields that are written, each with the value at which it is left out."""
+    return tuple(
+        (item.name, _ALWAYS if item.name == "v" else _default(item))
+        for item in fields(kind)
+        if item.name not in {"ts", "extra"}
+    )
+
+
+def _default(item: Field[object]) -> object:
+    return item.default_factory() if callable(item.default_factory) else item.default
 
 
 def _plain(value: object) -> Json:
+    if type(value) in _SIMPLE:
+        return cast("Json", value)
     if is_dataclass(value):
         return dict(_spoken_fields(value))
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return cast("Json", value)
+
+
+_ALWAYS = object()
+_SIMPLE = frozenset({str, int, float, bool, dict})

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mewcode_nb.errors import SessionError
 from mewcode_nb.events import Usage
@@ -43,8 +43,7 @@ _HEAD_RECORDS = 64
 _ZERO_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A log as the file system sees it; a change of it means that the row is no longer true."""
 
     size: int
@@ -145,12 +144,12 @@ def info_to_text(info: SessionInfo) -> str:
 
 def info_from_text(identity: str, location: str, text: str) -> SessionInfo:
     """The row again; raises ValueError for a text that `info_to_text` did not write."""
-    values = json.loads(text)
+    values = _DECODE(text)
     if type(values) is not list or [*map(type, values)] != _KINDS:
         raise ValueError("not a session's row")
     title, prompt, created, active, model, turns, fresh, written, read, said, *rest = values
     size, notebook, project, branch, pinned, damage, readable, parent, cells = rest
-    if any(type(item) is not str for item in (*parent, *cells)) or len(parent) not in {0, 2}:
+    if not {*map(type, parent), *map(type, cells)} <= _TEXT or len(parent) not in {0, 2}:
         raise ValueError("not a session's row")
     return SessionInfo(
         id=identity,
@@ -174,6 +173,8 @@ def info_from_text(identity: str, location: str, text: str) -> SessionInfo:
     )
 
 
+_DECODE = json.JSONDecoder().decode
+_TEXT = {str}
 _KINDS: list[type] = [
     *(str, str, float, float, str),
     *(int, int, int),

@@ -229,7 +229,10 @@ def test_hidden_folders_files_and_links_are_no_sessions(store, new_session, sess
     shutil.copytree(sessions / identity, tmp_path / "elsewhere")
     (sessions / "linked").symlink_to(tmp_path / "elsewhere")
     (sessions / "file").write_bytes(b"")
+    if os.name == "posix":
+        shutil.copytree(sessions / identity, sessions / "back\\slash")
     assert [info.id for info in store.list()] == [identity]
+    assert [info.id for info in reindexed(store).list()] == [identity]
     for method in (store.load, store.open, store.find):
         with pytest.raises(SessionNotFound):
             method("linked")
@@ -404,7 +407,7 @@ def test_g9_full_disk_loses_nothing_and_recovers_with_the_space(tmp_path, said):
         assert texts(store.load(identity)) == ["go"]
         assert [t.split()[0] for t in texts(store.load(held.id))] == [*stored, "after"]
         assert all(info.readable for info in store.list())
-        assert store.find("after").id in {identity, fork.id}
+        assert identity in {info.id for info in store.list() if info.title == "after"}
     finally:
         subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
