@@ -22,7 +22,7 @@ from mewcode_nb.session.index import Index, IndexUnusable
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.lease import LEASE_NAME, is_held
 from mewcode_nb.session.listing import Listing
-from mewcode_nb.session.load import load
+from mewcode_nb.session.load import load, load_at, load_whole
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.naming import is_session_name, time_in_name
 from mewcode_nb.session.records import FORMAT_VERSION, MetaRecord, Parent, SessionRecord
@@ -78,9 +78,13 @@ class FolderStore:
         self._flag(identity)
         return self._watched(log)
 
-    def load(self, identity: str) -> SessionState:
-        """What the session's records add up to; `SessionNotFound`."""
-        return load(self._folder(identity))
+    def load(self, identity: str, *, whole: bool = False) -> SessionState:
+        """What the session's records add up to; `SessionNotFound`.
+
+        Without `whole`, what the last compaction put out of the conversation is not looked at.
+        """
+        folder = self._folder(identity)
+        return load_whole(folder) if whole else load(folder)
 
     def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """The sessions by last activity, newest first, unreadable ones with their reason."""
@@ -117,12 +121,13 @@ class FolderStore:
     def fork(self, identity: str, at: str = "") -> SessionLog:
         """A new session with the conversation up to message `at` (its id), or all of it.
 
-        Raises `SessionNotFound` for a session or message that is not there.
+        `at` may be in an abandoned branch, or be older than a compaction. Raises `SessionNotFound`
+        for a session or message that is not there.
         """
         from mewcode_nb.session.fork import fork_records
 
         source = self._folder(identity)
-        state = load(source)
+        state = load_at(source, at) if at else load(source)
         records = fork_records(state, at)
         last = at or (state.records[-1].id if state.records else "")
         header = replace(

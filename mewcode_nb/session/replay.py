@@ -7,20 +7,21 @@ compaction and its undoing are ordinary lines that a later line can take back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from mewcode_nb.blocks import THINKING
+from mewcode_nb.errors import SessionNotFound
 from mewcode_nb.events import Usage
 from mewcode_nb.messages import (
     Block,
     Json,
     JsonObject,
-    Message,
     is_tool_result,
     is_tool_use,
     text_block,
 )
+from mewcode_nb.session.checkpoint import Base
 from mewcode_nb.session.legacy import rewritten_history
 from mewcode_nb.session.records import (
     CompactRecord,
@@ -31,55 +32,29 @@ from mewcode_nb.session.records import (
     NamespaceRecord,
     PlacedRecord,
     ReadRecord,
+    Record,
     RewindRecord,
     SessionRecord,
     SpillRecord,
     UncompactRecord,
     Variable,
 )
+from mewcode_nb.session.state import SessionState
 
-__all__ = ["SessionState", "fold", "summary_message"]
+__all__ = [
+    "ReachesBackError",
+    "SessionState",
+    "fold",
+    "fold_from",
+    "following_offset",
+    "no_message",
+    "rewound",
+    "summary_message",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """A session as its records leave it."""
-
-    header: SessionRecord | None
-    records: tuple[MessageRecord, ...]
-    """The messages that are part of the conversation now, with cell, usage and the rest."""
-    reads: Mapping[str, ReadRecord]
-    """By path: what the model last saw of each file."""
-    namespace: Mapping[str, Variable]
-    """By name: the variables the conversation knows of."""
-    meta: JsonObject
-    usage: Usage
-    """All responses ever paid for, each message id once, abandoned branches included."""
-    turns: int
-    """The number of the last turn; the next prompt is one more."""
-    spills: Mapping[tuple[str, str], SpillRecord]
-    """By tool_use id and target."""
-    compactions: tuple[CompactRecord, ...]
-    """Those in force, oldest first."""
-    offsets: Mapping[str, int]
-    """Where each message's line begins, by message id, in bytes: what a compaction records."""
-    last_ts: float
-    """Time of the latest record, in seconds since 1970."""
-    damage: tuple[Damage, ...]
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The conversation, oldest first, as it was stored: not yet repaired for sending."""
-        return tuple(
-            Message(record.role, record.content, record.origin, record.id, record.turn)
-            for record in self.records
-        )
-
-    @property
-    def model(self) -> str:
-        """The model of the last answer, else the one the session began with."""
-        used = (record.model for record in reversed(self.records) if record.model)
-        return next(used, self.header.model if self.header else "")
+class ReachesBackError(Exception):
+    """A record needs what stands before the place where the reading began."""
 
 
 def fold(records: Iterable[PlacedRecord], damage: Sequence[Damage] = ()) -> SessionState:
@@ -88,6 +63,36 @@ def fold(records: Iterable[PlacedRecord], damage: Sequence[Damage] = ()) -> Sess
     for placed in records:
         folding.take(placed)
     return folding.state()
+
+
+def fold_from(
+    base: Base, records: Iterable[PlacedRecord], damage: Sequence[Damage] = ()
+) -> SessionState:
+    """The state that a compaction and the records after it add up to.
+
+    Raises ReachesBackError where that cannot be told without the records before.
+    """
+    folding = _Fold(damage=list(damage))
+    folding.begin(base)
+    for placed in records:
+        folding.take(placed)
+    return folding.state()
+
+
+def rewound(records: Sequence[PlacedRecord], to: str) -> SessionState:
+    """The state as a rewind to message `to` would leave it; raises SessionNotFound."""
+    end = records[-1].offset + 1 if records else 0
+    state = fold((*records, PlacedRecord(RewindRecord(0.0, to), end, 0)))
+    if not state.records or state.records[-1].id != to:
+        raise no_message(to)
+    return state
+
+
+def no_message(named: str) -> SessionNotFound:
+    """The error of a message that a session does not hold."""
+    return SessionNotFound(
+        f"no message {named!r} in this session", remedy="%mewcode rewind lists the messages"
+    )
 
 
 def summary_message(record: CompactRecord) -> MessageRecord:
@@ -107,13 +112,34 @@ class _Frame:
 
 
 @dataclass(slots=True)
+class _Point:
+    """A conversation as it stood: what a rewind leaves, and a later one can bring back."""
+
+    live: list[MessageRecord]
+    frames: list[_Frame]
+    seen: list[PlacedRecord]
+
+    def cut(self, to: str) -> _Point | None:
+        """The same up to message `to`; None where that is not in it."""
+        if not to:
+            return _Point([], [], self.seen)
+        history, frames = self.live, len(self.frames)
+        while (place := _place(history, to)) is None:
+            if not frames:
+                return None
+            frames -= 1
+            history = self.frames[frames].before
+        return _Point(history[: place + 1], self.frames[:frames], self.seen)
+
+
+@dataclass(slots=True)
 class _Fold:
     damage: list[Damage]
     header: SessionRecord | None = None
     live: list[MessageRecord] = field(default_factory=list)
     frames: list[_Frame] = field(default_factory=list)
-    reads: list[tuple[int, ReadRecord]] = field(default_factory=list)
-    names: list[tuple[int, NamespaceRecord]] = field(default_factory=list)
+    seen: list[PlacedRecord] = field(default_factory=list)
+    left: list[_Point] = field(default_factory=list)
     meta: JsonObject = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     turns: int = 0
@@ -122,6 +148,43 @@ class _Fold:
     marker: list[MessageRecord] | None = None
     """The history before a marker of the Go program, while its rewriting is being read."""
     last_ts: float = 0.0
+    floor: int = 0
+    """Nothing that stands before this offset is known in full."""
+
+    def begin(self, base: Base) -> None:
+        """Stand where the compaction left the conversation; raises ReachesBackError."""
+        compaction, known = base.compaction, base.checkpoint
+        record = cast("CompactRecord", compaction.record)
+        keep = set(record.keep)
+        for placed in base.before:
+            self._take_before(placed, keep)
+        if self.offsets.keys() != keep:
+            raise ReachesBackError
+        self.usage[""] = _earlier(known.usage, sum(self.usage.values(), start=Usage()))
+        self.header, self.meta, self.turns = base.header, dict(known.meta), known.turns
+        self.spills = {(spill.tool_use_id, spill.target): spill for spill in known.spills}
+        facts: tuple[Record, ...] = (
+            *known.reads,
+            NamespaceRecord(record.ts, known.turns, known.namespace),
+        )
+        at, line = compaction.offset, compaction.line
+        self.seen = [PlacedRecord(fact, at, line) for fact in facts]
+        self.last_ts, self.floor = max(known.last_ts, base.header.ts), at
+        self.take(compaction)
+
+    def _take_before(self, placed: PlacedRecord, keep: set[str]) -> None:
+        """A record between the first kept message and the compaction."""
+        match placed.record:
+            case MessageRecord() as record if (record.id or f"line-{placed.offset}") in keep:
+                if not record.turn or record.id in self.offsets:
+                    raise ReachesBackError
+                self._message(record, placed)
+            case MessageRecord(usage=usage) as record if usage is not None:
+                self.usage[record.message_id or record.id or f"line-{placed.offset}"] = usage
+            case SpillRecord() as record:
+                self._spill(record)
+            case _:
+                pass
 
     def take(self, placed: PlacedRecord) -> None:
         record = placed.record
@@ -133,10 +196,8 @@ class _Fold:
                 self._message(record, placed)
             case SpillRecord():
                 self._spill(record)
-            case ReadRecord():
-                self.reads.append((placed.offset, record))
-            case NamespaceRecord():
-                self.names.append((placed.offset, record))
+            case ReadRecord() | NamespaceRecord():
+                self.seen.append(placed)
             case MetaRecord():
                 self.meta.update(record.facts)
             case _:
@@ -153,6 +214,7 @@ class _Fold:
                 self._end_rewriting()
                 self._rewind(record, placed)
             case LegacyCompact():
+                self._demand(reached=not self.floor)
                 self._end_rewriting()
                 self.marker, self.live = self.live, []
             case _:
@@ -204,6 +266,8 @@ class _Fold:
         if not self.frames or self.frames[-1].record.id != record.compact:
             self._report(placed, f"no compaction {record.compact} to take back")
             return
+        self._demand(reached=not self.floor or len(self.frames) > 1)
+        self._leave()
         frame = self.frames.pop()
         keep = set(frame.record.keep)
         present = {message.id for message in self.live}
@@ -211,22 +275,25 @@ class _Fold:
         self.live = [*_before_rewound(frame.before, keep, present), *later]
 
     def _rewind(self, record: RewindRecord, placed: PlacedRecord) -> None:
-        history, frames = self.live, len(self.frames)
-        while record.to and (place := _place(history, record.to)) is None:
-            if not frames:
-                self._report(placed, f"no message {record.to} to go back to")
-                return
-            frames -= 1
-            history = self.frames[frames].before
-        if record.to:
-            self.live, end = history[: cast("int", place) + 1], self.offsets.get(record.to, -1)
-            self.turns = self.live[-1].turn
-        else:
-            self.live, end, frames, self.turns = [], -1, 0, 0
-        del self.frames[frames:]
-        following = min((at for at in self.offsets.values() if at > end), default=placed.offset)
-        self.reads = [item for item in self.reads if item[0] < following]
-        self.names = [item for item in self.names if item[0] < following]
+        points = (_Point(self.live, self.frames, self.seen), *reversed(self.left))
+        found = next((cut for point in points if (cut := point.cut(record.to))), None)
+        end = self.offsets.get(record.to, -1)
+        self._demand(reached=not self.floor or (found is not None and end >= self.floor))
+        if found is None:
+            self._report(placed, f"no message {record.to} to go back to")
+            return
+        self._leave()
+        following = following_offset(self.offsets, end, placed.offset)
+        self.live, self.frames = found.live, found.frames
+        self.seen = [item for item in found.seen if item.offset < following]
+        self.turns = self.live[-1].turn if self.live else 0
+
+    def _leave(self) -> None:
+        self.left.append(_Point(self.live, list(self.frames), list(self.seen)))
+
+    def _demand(self, *, reached: bool) -> None:
+        if not reached:
+            raise ReachesBackError
 
     def _end_rewriting(self) -> None:
         if self.marker is not None:
@@ -241,8 +308,12 @@ class _Fold:
         return SessionState(
             header=self.header,
             records=tuple(self.live),
-            reads={record.path: record for _, record in self.reads},
-            namespace=_variables(record for _, record in self.names),
+            reads={
+                item.record.path: item.record
+                for item in self.seen
+                if isinstance(item.record, ReadRecord)
+            },
+            namespace=_variables(item.record for item in self.seen),
             meta={key: value for key, value in self.meta.items() if value is not None},
             usage=sum(self.usage.values(), start=Usage()),
             turns=self.turns,
@@ -251,7 +322,22 @@ class _Fold:
             offsets=self.offsets,
             last_ts=self.last_ts,
             damage=tuple(sorted(self.damage, key=lambda item: item.line)),
+            seen=tuple(self.seen),
+            begin=self.floor,
         )
+
+
+def following_offset(offsets: Mapping[str, int], end: int, default: int) -> int:
+    """Where the next message after the one at `end` begins, whatever branch it is of."""
+    return min((at for at in offsets.values() if at > end), default=default)
+
+
+def _earlier(total: Usage, later: Usage) -> Usage:
+    """What is left of the total; raises ReachesBackError where that is less than nothing."""
+    parts = {f.name: getattr(total, f.name) - getattr(later, f.name) for f in fields(Usage)}
+    if min(parts.values()) < 0:
+        raise ReachesBackError
+    return Usage(**parts)
 
 
 def _place(history: Sequence[MessageRecord], identity: str) -> int | None:
@@ -295,10 +381,13 @@ def _spilled(block: Block, spill: SpillRecord) -> Block:
     return cast("Block", {**block, "content": spill.preview})
 
 
-def _variables(records: Iterable[NamespaceRecord]) -> dict[str, Variable]:
+def _variables(records: Iterable[Record]) -> dict[str, Variable]:
     known: dict[str, Variable] = {}
     for record in records:
-        known.update({variable.name: variable for variable in (*record.created, *record.changed)})
+        if not isinstance(record, NamespaceRecord):
+            continue
+        for variable in (*record.used, *record.created, *record.changed):
+            known[variable.name] = variable
         for name in record.removed:
             known.pop(name, None)
     return known

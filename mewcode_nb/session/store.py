@@ -44,8 +44,12 @@ class SessionStore(Protocol):
         """The session, to go on with; `SessionNotFound`, `SessionLocked`."""
         ...
 
-    def load(self, identity: str) -> SessionState:
-        """What the session's records add up to; `SessionNotFound`."""
+    def load(self, identity: str, *, whole: bool = False) -> SessionState:
+        """What the session's records add up to; `SessionNotFound`.
+
+        Without `whole` a store may leave out what its last compaction put out of the conversation;
+        `SessionState.begin` then is above 0.
+        """
         ...
 
     def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
@@ -69,7 +73,7 @@ class SessionStore(Protocol):
     def fork(self, identity: str, at: str = "") -> SessionWriter:
         """A new session with the conversation up to message `at` (its id), or all of it.
 
-        The original stays as it is and may be held by another process meanwhile. Raises
+        `at` may be in a branch that a rewind left, or be older than a compaction. The original stays as it is and may be held by another process meanwhile. Raises
         `SessionNotFound` for a session or message that is not there.
         """
         ...

@@ -15,7 +15,7 @@ from mewcode_nb.session.fork import fork_records
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.reader import scan_log
 from mewcode_nb.session.records import Damage, MetaRecord, Parent, PlacedRecord, to_line
-from mewcode_nb.session.replay import fold
+from mewcode_nb.session.replay import fold, rewound
 from mewcode_nb.session.turns import prompt_text
 from mewcode_nb.testing import StoreConformance
 
@@ -50,6 +50,10 @@ class MemoryWriter:
             self._disk.held.discard(self.id)
 
 
+def placed(items):
+    return [item for item in items if isinstance(item, PlacedRecord)]
+
+
 class MemoryStore:
     def __init__(self, disk):
         self.disk = disk
@@ -64,12 +68,11 @@ class MemoryStore:
         self._demand_free(identity)
         return MemoryWriter(self.disk, identity)
 
-    def load(self, identity):
+    def load(self, identity, *, whole=False):
         if identity not in self.disk.logs:
             raise SessionNotFound(f"no session {identity}")
         items = list(scan_log(io.BytesIO(self.disk.logs[identity])))
-        records = [item for item in items if isinstance(item, PlacedRecord)]
-        return fold(records, [item for item in items if isinstance(item, Damage)])
+        return fold(placed(items), [item for item in items if isinstance(item, Damage)])
 
     def list(self, limit=None):
         infos = sorted(map(self._info, self.disk.logs), key=lambda i: (i.active, i.id))
@@ -90,6 +93,8 @@ class MemoryStore:
 
     def fork(self, identity, at=""):
         state = self.load(identity)
+        if at:
+            state = rewound(placed(scan_log(io.BytesIO(self.disk.logs[identity]))), at)
         records = fork_records(state, at)
         parent = Parent(identity, at or state.records[-1].id)
         writer = self.create(replace(state.header, parent=parent))
