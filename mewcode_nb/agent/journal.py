@@ -9,7 +9,8 @@ once, and the conversation goes on in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, TypeAlias
 
 from mewcode_nb.agent.turn import CellRef
 from mewcode_nb.errors import RecordTooLarge, SessionError
@@ -27,7 +28,14 @@ from mewcode_nb.session.records import (
 )
 from mewcode_nb.tools.base import ToolResult
 
-__all__ = ["Journal", "Log"]
+__all__ = ["Describe", "Journal", "Log", "bare_names"]
+
+Describe: TypeAlias = "Callable[[Sequence[str]], tuple[Variable, ...]]"
+
+
+def bare_names(names: Sequence[str]) -> tuple[Variable, ...]:
+    """Variables of which the name alone is known."""
+    return tuple(map(Variable, names))
 
 
 class Log(Protocol):
@@ -45,10 +53,18 @@ class Journal:
         log: the session's log, or None where no session could be created.
         session_id: the session's id; any name where there is no log.
         clock: seconds since 1970.
+        describe: what the variables of these names are now.
     """
 
-    def __init__(self, log: Log | None, session_id: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        log: Log | None,
+        session_id: str,
+        clock: Callable[[], float],
+        describe: Describe = bare_names,
+    ) -> None:
         self.session_id = session_id
+        self._describe = describe
         self._log = log
         self._clock = clock
         self._waiting: list[Record] = []
@@ -97,11 +113,16 @@ class Journal:
                 NamespaceRecord(
                     now,
                     turn,
-                    created=tuple(Variable(name) for name in names.get("created", ())),
-                    changed=tuple(Variable(name) for name in names.get("changed", ())),
+                    created=self._describe(names.get("created", ())),
+                    changed=self._describe(names.get("changed", ())),
                     removed=tuple(names.get("removed", ())),
+                    used=self._describe(names.get("used", ())),
                 )
             )
+
+    def know(self, record: NamespaceRecord, turn: int) -> None:
+        """Line up what was found of the namespace between turns, as of turn `turn`."""
+        self._add(replace(record, ts=self._clock(), turn=turn))
 
     def flush(self) -> Iterator[Notice]:
         """Write what is lined up, durably; yields what the user should be told."""

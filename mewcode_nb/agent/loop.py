@@ -82,6 +82,12 @@ class Agent:
         """The conversation as it stands, before repair for sending."""
         return tuple(self._history)
 
+    def go_on_from(self, history: Sequence[Message], turns: int) -> None:
+        """Take another history, `turns` turns long, in place of the one so far; between turns."""
+        self._history = list(history)
+        self._turns = turns
+        self._repairer = Repairer()
+
     async def run(self, request: TurnRequest) -> AsyncGenerator[Event, None]:
         """Run one turn; the last event is `TurnFinished` unless an error or the caller ends it.
 
@@ -124,6 +130,11 @@ class Agent:
     def _open(self, turn: TurnState) -> Iterator[Event]:
         """Put the prompt on disk before anything is sent."""
         request = turn.request
+        if request.reminders:
+            told = [text_block(reminder(kind, text)) for kind, text in request.reminders]
+            self._journal.keep(self._append(turn, "user", told, "reminder"))
+            if request.known is not None:
+                self._journal.know(request.known, turn.number)
         blocks = [text_block(self._parts.mask(request.prompt))]
         blocks += [text_block(reminder(kind, text)) for kind, text in request.news]
         self._journal.keep(self._append(turn, "user", blocks, "user"), cell=request.cell)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mewcode_nb.agent.approval import Mode
 from mewcode_nb.events import TurnResult, Usage
 from mewcode_nb.messages import Block, ToolResultBlock, message_text
+from mewcode_nb.session.records import NamespaceRecord
 from mewcode_nb.tools.base import ToolResult
 
 __all__ = ["CellRef", "TurnRequest", "TurnState"]
@@ -18,6 +19,7 @@ class CellRef:
     """The notebook cell a prompt came from: its nbformat id and the SHA-256 of its text."""
 
     id: str
+    """Empty where the front end tells none: a terminal, nbclient, papermill."""
     sha256: str
 
 
@@ -36,6 +38,11 @@ class TurnRequest:
     """Calls are refused; the tool list that is sent stays the same."""
     news: tuple[tuple[str, str], ...] = ()
     """Reminders that travel with the prompt, as (kind, text): what changed since the last turn."""
+    reminders: tuple[tuple[str, str], ...] = ()
+    """Reminders that stand before the prompt as a message of their own, as (kind, text): what
+    changed while the session slept."""
+    known: NamespaceRecord | None = None
+    """What the reminders tell of the user's variables, to be recorded with them."""
     cell: CellRef | None = None
 
 

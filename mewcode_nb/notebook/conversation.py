@@ -2,110 +2,70 @@
 
 Imported at the first prompt, because the tools bring pydantic with them. Settings and credentials
 are read again before each turn; the project root, the system prompt, the tools and the settings in
-`FIXED_SETTINGS` are fixed when the session begins, so that the bytes already sent stay what they
-were.
+`FIXED_SETTINGS` are fixed when the session begins, or goes on in this kernel, so that the bytes
+already sent stay what they were.
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from mewcode_nb.agent.approval import Approver, FixedApprover, Mode
+from mewcode_nb.agent.approval import Mode
 from mewcode_nb.agent.calls import CallRunner
 from mewcode_nb.agent.journal import Journal
 from mewcode_nb.agent.loop import Agent, AgentParts
 from mewcode_nb.agent.turn import CellRef, TurnRequest
 from mewcode_nb.config.settings import Settings
 from mewcode_nb.errors import SessionError
-from mewcode_nb.events import Decision, Notice, Proposal
+from mewcode_nb.events import Notice
 from mewcode_nb.instructions import Instructions, instruction_notices, load_instructions
-from mewcode_nb.model.client import AnthropicModel
-from mewcode_nb.model.options import ModelOptions
-from mewcode_nb.model.protocol import Model, ModelEvent, ModelLimits, Request
+from mewcode_nb.model.protocol import Model
 from mewcode_nb.notebook.approver import Grants, choose_approver
 from mewcode_nb.notebook.briefing import session_sections
+from mewcode_nb.notebook.cells import kept_cells
 from mewcode_nb.notebook.locate import cell_id
 from mewcode_nb.notebook.namespace import UserNamespace
 from mewcode_nb.notebook.news import Told, news_since
 from mewcode_nb.notebook.options import TurnOptions
+from mewcode_nb.notebook.parts import LiveRedactor, TurnApprover
 from mewcode_nb.notebook.project import Project
+from mewcode_nb.notebook.resume import told_mode
 from mewcode_nb.paths import protected_reason, real_path, sessions_folder, write_gitignore
 from mewcode_nb.prompt import CacheTtl, system_blocks
-from mewcode_nb.redact import Redactor, child_environment, secret_values
+from mewcode_nb.redact import child_environment
 from mewcode_nb.session.git import read_git
-from mewcode_nb.session.log import SessionLog
-from mewcode_nb.session.records import SessionRecord
-from mewcode_nb.tools.base import FileReads, ToolContext
+from mewcode_nb.session.records import ReadRecord, SessionRecord
+from mewcode_nb.session.replay import SessionState
+from mewcode_nb.tools.base import FileRead, FileReads, ToolContext
 from mewcode_nb.tools.catalog import default_tools, specs
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = [
-    "Conversation",
-    "LiveModel",
-    "TurnApprover",
-    "model_options",
-    "open_conversation",
-    "turn_request",
-]
+    from mewcode_nb.session.store import SessionStore, SessionWriter
+
+__all__ = ["Beginning", "Conversation", "begin_session", "open_conversation", "turn_request"]
 
 
-class LiveModel:
-    """A `Model` whose way to the service may change between turns: a key set late, another host."""
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The session a conversation is written to, and what it holds already."""
 
-    def __init__(self) -> None:
-        self._model = AnthropicModel(ModelOptions())
-
-    async def use(self, project: Project) -> None:
-        """Go the way the project's settings describe; connections of another way are closed."""
-        options = model_options(project)
-        if options != self._model.options:
-            await self._model.close()
-            self._model = AnthropicModel(options)
-
-    def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        """As `Model.stream`."""
-        return self._model.stream(request)
-
-    async def limits(self, model: str) -> ModelLimits:
-        """As `Model.limits`."""
-        return await self._model.limits(model)
-
-    async def close(self) -> None:
-        """Close the connections of the running loop."""
-        await self._model.close()
-
-
-class TurnApprover:
-    """An `Approver` that asks in the way that fits the turn at hand."""
-
-    def __init__(self) -> None:
-        self.current: Approver = FixedApprover(allow=False, by="no turn")
-
-    async def ask(self, proposal: Proposal) -> Decision:
-        """The current way's answer."""
-        return await self.current.ask(proposal)
-
-
-class LiveRedactor(Redactor):
-    """A `Redactor` that learns of secrets set while the session lasts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: set[str] = set()
-
-    def renew(self, project: Project, environ: Mapping[str, str]) -> None:
-        """Mask the secrets there are now, and those there were: an old key may work yet."""
-        self._seen |= {*project.credentials.secrets(), *secret_values(environ)}
-        super().__init__(self._seen)
+    writer: SessionWriter | None
+    """None where no session could be created: the conversation is in memory only."""
+    folder: Path | None
+    """Where the session is stored."""
+    state: SessionState | None = None
+    """Of a session that goes on."""
+    reminders: tuple[tuple[str, str], ...] = ()
+    """For the model, with the first prompt, as (kind, text)."""
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(slots=True)
@@ -118,20 +78,20 @@ class Conversation:
     context: ToolContext
     redactor: LiveRedactor
     project: Project
-    """As of when the session began."""
+    """As of when the session began, or was resumed here."""
     session_id: str
-    log: SessionLog | None
+    log: SessionWriter | None
     """None where no session could be created: the conversation is in memory only."""
+    folder: Path | None
+    """Where the session is stored."""
+    journal: Journal
     told: Told
     notices: tuple[Notice, ...]
     """What the user should be told with the first turn."""
+    reminders: tuple[tuple[str, str], ...] = ()
+    """What the model should be told with the next prompt, as a message of its own."""
     grants: Grants = field(default_factory=Grants)
     """What the user allowed for the rest of the session."""
-
-    @property
-    def folder(self) -> Path | None:
-        """Where the session is stored."""
-        return self.log.folder if self.log else None
 
     def prepare(
         self,
@@ -162,12 +122,18 @@ class Conversation:
         now = Told(instructions.sha256, request.mode)
         news = news_since(self.told, now, instructions.text)
         self.told = now
-        return replace(request, news=news)
+        reminders, self.reminders = self.reminders, ()
+        return replace(request, news=news, reminders=reminders)
 
     def take_notices(self) -> tuple[Notice, ...]:
         """What is still to be told, each once."""
         told, self.notices = self.notices, ()
         return told
+
+    def go_on_from(self, state: SessionState) -> None:
+        """Take the conversation as the records now leave it: after a rewind, or its undoing."""
+        self.agent.go_on_from(state.messages, state.turns)
+        self.context.reads = _file_reads(state.reads)
 
     def close(self) -> None:
         """End the session: another process may go on with it."""
@@ -175,66 +141,71 @@ class Conversation:
             self.log.close()
 
 
-def open_conversation(shell: InteractiveShell, project: Project, model: Model) -> Conversation:
-    """Begin a session: create it on disk, fix its system prompt and tools.
+def begin_session(project: Project, store: SessionStore) -> Beginning:
+    """Create a session on disk.
 
     Never fails for the disk's sake: without a session the conversation is kept in memory, and a
     notice says so.
     """
-    log, problems = _create_log(project)
-    session_id = log.id if log else f"unstored-{secrets.token_hex(4)}"
-    settings, tools = project.settings, default_tools()
+    header = SessionRecord(
+        ts=0.0,  # the store sets time and id
+        id="",
+        notebook=str(project.place.path or ""),
+        project=str(project.root),
+        model=project.settings.model,
+        git=read_git(project.root),
+    )
+    try:
+        writer = store.create(header)
+    except SessionError as error:
+        text = f"this conversation is kept in memory only: {error.message}"
+        return Beginning(None, None, notices=(Notice(text, "warning", remedy=error.remedy),))
+    notices = [Notice(writer.notice, "warning")] if writer.notice else []
+    sessions = sessions_folder(project.place.folder)
+    try:
+        write_gitignore(sessions.parent)
+    except OSError as error:
+        notices.append(Notice(f"no .gitignore in {sessions.parent}: {error.strerror}", "warning"))
+    return Beginning(writer, sessions / writer.id, notices=tuple(notices))
+
+
+def open_conversation(
+    shell: InteractiveShell, project: Project, model: Model, beginning: Beginning
+) -> Conversation:
+    """The conversation of a session: its system prompt and tools are fixed here."""
+    writer, state = beginning.writer, beginning.state
+    session_id = writer.id if writer else f"unstored-{secrets.token_hex(4)}"
     instructions = _instructions(project)
-    namespace, approver = UserNamespace(shell), TurnApprover()
+    namespace, approver = UserNamespace(shell, kept_cells(shell)), TurnApprover()
     context = _tool_context(project, namespace)
     redactor = LiveRedactor()
-    parts = AgentParts(
-        model=model,
-        calls=CallRunner(tools, approver, context, redactor),
-        journal=Journal(log, session_id, time.time),
-        system=system_blocks(session_sections(project, instructions.text), _ttl(settings)),
-        tools=tuple(spec.to_api() for spec in specs(tools)),
-        new_id=lambda: secrets.token_hex(8),
-        max_tokens=settings.max_tokens,
-        mask=redactor.mask,
-        cache_ttl=_ttl(settings),
-        thinking=cast("Literal['off', 'adaptive']", settings.thinking),
+    journal = Journal(writer, session_id, time.time, namespace.describe)
+    runner = CallRunner(default_tools(), approver, context, redactor)
+    parts = _agent_parts(project, model, runner, journal, instructions.text)
+    conversation = Conversation(
+        agent=Agent(replace(parts, mask=redactor.mask)),
+        approver=approver,
+        namespace=namespace,
+        context=context,
+        redactor=redactor,
+        project=project,
+        session_id=session_id,
+        log=writer,
+        folder=beginning.folder,
+        journal=journal,
+        told=Told(instructions.sha256, told_mode(state) if state else Mode.ASK),
+        notices=(*beginning.notices, *_opening_notices(project, instructions)),
+        reminders=beginning.reminders,
     )
-    return Conversation(
-        Agent(parts),
-        approver,
-        namespace,
-        context,
-        redactor,
-        project,
-        session_id,
-        log,
-        Told(instructions.sha256),
-        (*problems, *_opening_notices(project, instructions)),
-    )
-
-
-def model_options(project: Project) -> ModelOptions:
-    """The way to the service that the settings and credentials describe."""
-    settings = project.settings
-    return ModelOptions(
-        base_url=settings.base_url,
-        api_key=project.credentials.api_key,
-        auth_token=project.credentials.auth_token,
-        max_retries=settings.max_retries,
-        max_wait=settings.max_wait,
-        stall_seconds=settings.stall_seconds,
-        connect_seconds=settings.connect_seconds,
-        context_window=settings.context_window,
-        local=settings.local,
-    )
+    if state is not None:
+        conversation.go_on_from(state)
+    return conversation
 
 
 def turn_request(
     shell: InteractiveShell, prompt: str, options: TurnOptions, settings: Settings
 ) -> TurnRequest:
     """The turn that the cell asks for: its options where given, else the settings."""
-    identity = cell_id(shell)
     digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
     return TurnRequest(
         prompt=prompt,
@@ -243,31 +214,25 @@ def turn_request(
         max_steps=options.max_steps or settings.max_steps,
         max_tokens=settings.max_tokens,
         tools_off=options.no_tools,
-        cell=CellRef(identity, digest) if identity else None,
+        cell=CellRef(cell_id(shell), digest),
     )
 
 
-def _create_log(project: Project) -> tuple[SessionLog | None, tuple[Notice, ...]]:
-    sessions = sessions_folder(project.place.folder)
-    header = SessionRecord(
-        ts=0.0,  # the log sets time and id
-        id="",
-        notebook=str(project.place.path or ""),
-        project=str(project.root),
-        model=project.settings.model,
-        git=read_git(project.root),
+def _agent_parts(
+    project: Project, model: Model, runner: CallRunner, journal: Journal, instructions: str
+) -> AgentParts:
+    settings = project.settings
+    return AgentParts(
+        model=model,
+        calls=runner,
+        journal=journal,
+        system=system_blocks(session_sections(project, instructions), _ttl(settings)),
+        tools=tuple(spec.to_api() for spec in specs(default_tools())),
+        new_id=lambda: secrets.token_hex(8),
+        max_tokens=settings.max_tokens,
+        cache_ttl=_ttl(settings),
+        thinking=cast("Literal['off', 'adaptive']", settings.thinking),
     )
-    try:
-        log = SessionLog.create(sessions, header, clock=time.time, random=random.Random())  # noqa: S311 - a name, no secret
-    except SessionError as error:
-        text = f"this conversation is kept in memory only: {error.message}"
-        return None, (Notice(text, "warning", remedy=error.remedy),)
-    notices = [Notice(log.notice, "warning")] if log.notice else []
-    try:
-        write_gitignore(sessions.parent)
-    except OSError as error:
-        notices.append(Notice(f"no .gitignore in {sessions.parent}: {error.strerror}", "warning"))
-    return log, tuple(notices)
 
 
 def _instructions(project: Project) -> Instructions:
@@ -284,6 +249,13 @@ def _tool_context(project: Project, namespace: UserNamespace) -> ToolContext:
         namespace=namespace,
         protected=lambda path: protected_reason(path, root, project.home),
     )
+
+
+def _file_reads(records: Mapping[str, ReadRecord]) -> FileReads:
+    reads = FileReads()
+    for record in records.values():
+        reads.add(FileRead(record.path, record.sha256, record.mtime, record.bytes))
+    return reads
 
 
 def _opening_notices(project: Project, instructions: Instructions) -> tuple[Notice, ...]:

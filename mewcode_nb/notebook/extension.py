@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mewcode_nb.notebook.awaiting import MAGIC, CallAwaiter, claim_cell
+from mewcode_nb.notebook.cells import kept_cells
 from mewcode_nb.notebook.completion import complete_magic
 from mewcode_nb.notebook.magics import MewcodeMagics, kept_runtime
 
@@ -73,6 +74,7 @@ def load(shell: InteractiveShell) -> None:
         shell.Completer.custom_matchers.append(complete_magic)
     magics.idle_preload = IdlePreload(shell, magics)
     magics.idle_preload.register()
+    kept_cells(shell).register()
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -86,6 +88,7 @@ def unload(shell: InteractiveShell) -> None:
     magics = shell.magics_manager.registry.pop(MewcodeMagics.__name__, None)
     if magics is not None:
         magics.idle_preload.unregister()
+        kept_cells(shell).unregister()
         shell.configurables.remove(magics)
         for kind in ("line", "cell"):
             shell.magics_manager.magics[kind].pop(MAGIC, None)

@@ -11,7 +11,7 @@ import asyncio
 import sys
 import tokenize
 import traceback
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,12 +21,16 @@ from IPython.core.error import UsageError
 
 from mewcode_nb.notebook.authority import AGENT_CODE, settings_kept
 from mewcode_nb.notebook.capture import AgentScope, Capture, capturing, swapped
+from mewcode_nb.notebook.described import describe
 from mewcode_nb.notebook.signals import CodeGuard, CodeStopped
-from mewcode_nb.notebook.variables import NameChanges, changes, snapshot
+from mewcode_nb.notebook.variables import NameChanges, changes, names_read, snapshot
 from mewcode_nb.tools.base import CodeRun
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+
+    from mewcode_nb.notebook.cells import Cells
+    from mewcode_nb.session.records import Variable
 
 __all__ = ["UserNamespace"]
 
@@ -61,8 +65,13 @@ class UserNamespace:
     sleep when its time is up. Called on another thread it runs there, without interrupts.
     """
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: InteractiveShell, cells: Cells | None = None) -> None:
         self._shell = shell
+        self._cells = cells
+
+    def describe(self, names: Iterable[str]) -> tuple[Variable, ...]:
+        """The variables of these names as they are now; those that are not there are left out."""
+        return describe(self._shell.user_ns, names, self._cells.defining() if self._cells else {})
 
     async def run(self, code: str, *, seconds: float, capture: int) -> CodeRun:
         """Run code, keeping at most `capture` characters of output, for at most `seconds`.
@@ -168,6 +177,11 @@ class UserNamespace:
         if put_back:
             session.capture.stderr.write(_PUT_BACK.format(names=", ".join(put_back)))
         session.names = changes(before, snapshot(shell.user_ns, shell.user_ns_hidden))
+        read, gone = (
+            names_read(source.transformed),
+            {*session.names.changed, *session.names.removed},
+        )
+        session.used = tuple(name for name in before if name in read and name not in gone)
 
 
 class _Session:
@@ -177,6 +191,7 @@ class _Session:
         self.guard = guard
         self.capture = capture
         self.names = NameChanges()
+        self.used: tuple[str, ...] = ()
         self.result: ExecutionResult | None = None
         self.abandoned = False
         self._limit = limit
@@ -200,6 +215,7 @@ class _Session:
             created=self.names.created,
             changed=self.names.changed,
             removed=self.names.removed,
+            used=self.used,
             interrupted=guard.interrupted,
             timed_out=guard.timed_out,
             dropped=out_dropped + err_dropped + capture.value_dropped,

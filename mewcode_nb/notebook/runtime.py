@@ -12,14 +12,17 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mewcode_nb.errors import ConfigError, Interrupted, UsageError
+from mewcode_nb.errors import ConfigError, Interrupted, SessionError, UsageError
 from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult, Usage
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
+from mewcode_nb.notebook.rerun import Reruns
 from mewcode_nb.notebook.ticker import interruptible
 from mewcode_nb.widgets.words import Words, choose_language
 
@@ -27,9 +30,17 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from mewcode_nb.agent.turn import TurnRequest
-    from mewcode_nb.notebook.conversation import Conversation, LiveModel
+    from mewcode_nb.events import Notice
+    from mewcode_nb.notebook.conversation import Conversation
+    from mewcode_nb.notebook.parts import LiveModel
     from mewcode_nb.notebook.project import Project
     from mewcode_nb.notebook.render import Renderer
+    from mewcode_nb.notebook.rerun import Plan
+    from mewcode_nb.notebook.resume import Held, Resumed
+    from mewcode_nb.session.info import SessionInfo
+    from mewcode_nb.session.library import Library
+    from mewcode_nb.session.replay import SessionState
+    from mewcode_nb.session.store import SessionStore
     from mewcode_nb.tutorial import TutorialServer
 
 __all__ = ["Runtime"]
@@ -51,9 +62,12 @@ class Runtime:
         self.last: TurnResult | None = None
         self.spent = Usage()
         """Tokens of the session's complete responses, those of broken turns included."""
+        self.reruns = Reruns(self)
+        """What is known of cells that ran or were replayed."""
         self._chosen: dict[str, object] = {}
         self._model: LiveModel | None = None
         self._tutorial: TutorialServer | None = None
+        self._library: Library | None = None
         self._clock = clock
         self._busy = False
         self._thread = threading.current_thread()
@@ -116,6 +130,76 @@ class Runtime:
         self.require_idle("a new session")
         self._end_session()
 
+    def library(self) -> Library:
+        """The sessions of the project; one object for as long as folder and root stay the same."""
+        from random import Random
+
+        from mewcode_nb.paths import real_path
+        from mewcode_nb.session.library import Library
+
+        project = self.project()
+        here, root, known = real_path(project.place.folder), project.root, self._library
+        if known is None or (known.here, known.root) != (here, root):
+            known = Library(here, root, clock=time.time, random=Random(), home=project.home)  # noqa: S311 - a name, no secret
+            self._library = known
+        return known
+
+    def resume(self, info: SessionInfo, *, at: str = "", fork: bool = False) -> Resumed:
+        """Go on with a session of the library, or with a fork of it, in place of the present one.
+
+        `at` is the number or id of the last message that stays. A session that another process
+        holds is forked, and `notices` say so.
+
+        Raises:
+            SessionError: it is not there, cannot be read, or has no such message; the present
+                session stays.
+            UsageError: not a cell of the user's.
+        """
+        from mewcode_nb.notebook.resume import Resumed, hold
+
+        self.require_idle("resuming a session")
+        store, current = self.library().store_of(info), self.conversation
+        if current is not None and current.log is not None and current.session_id == info.id:
+            if fork:
+                return self.fork(at)
+            state = self.rewind(at) if at else store.load(info.id)
+            return Resumed(info, info.id, state)
+        return self._go_on(info, store, hold(store, info, at=at, fork=fork))
+
+    def rewind(self, to: str) -> SessionState:
+        """Let everything after message `to` leave the conversation; empty for all of it.
+
+        `to` is a number, an id, or the id of the last message of a branch that an earlier rewind
+        left: that branch then is the conversation again, so nothing is ever lost. The new state.
+
+        Raises:
+            SessionError: there is no such message, or the session is not stored.
+            UsageError: not a cell of the user's.
+        """
+        from mewcode_nb.notebook.resume import rewind_to
+
+        self.require_idle("a rewind")
+        conversation, store = self._stored("rewind")
+        assert conversation.log is not None
+        state = rewind_to(store, conversation.log, to)
+        conversation.go_on_from(state)
+        self._take_state(state, conversation.session_id)
+        return state
+
+    def fork(self, at: str = "") -> Resumed:
+        """Go on in a new session that shares this one's messages up to `at` (a number or an id).
+
+        Raises:
+            SessionError: there is no such message, or the session is not stored.
+            UsageError: not a cell of the user's.
+        """
+        from mewcode_nb.notebook.resume import hold
+
+        self.require_idle("a fork")
+        conversation, store = self._stored("fork")
+        info = store.find(conversation.session_id)
+        return self._go_on(info, store, hold(store, info, at=at, fork=True))
+
     def start_tutorial(self) -> None:
         """Let recorded answers stand in for a model, in a session of their own."""
         from mewcode_nb import tutorial
@@ -151,39 +235,49 @@ class Runtime:
         """Whether the SDK has been imported, or is just being."""
         return "anthropic" in sys.modules
 
-    async def turn(self, prompt: str, options: TurnOptions, *, awaited: bool) -> TurnResult:
-        """Run one turn and show it.
+    async def turn(
+        self, prompt: str, options: TurnOptions, *, awaited: bool, plan: Plan | None = None
+    ) -> TurnResult:
+        """Run one turn and show it, or show the answer that the cell has already.
+
+        `plan` says which of the two where that was decided before.
 
         Raises:
             MewcodeError: the turn could not begin, broke or was interrupted; the conversation stays
                 usable.
         """
+        from mewcode_nb.notebook.replay import show_stored
+
         self.require_idle("a turn")
-        if options.new:
-            self._end_session()
+        plan = plan or self.reruns.plan(prompt, options)
+        notices = () if plan.replay else self.reruns.begin(plan, options, prompt)
         self._busy = True
         try:
             async with interruptible(self._clock):
-                return await self._turn(prompt, options, awaited)
+                if plan.replay is not None:
+                    return await show_stored(self, plan, prompt, options, clicks=awaited)
+                return await self._turn(prompt, options, awaited, notices)
         finally:
             self._busy = False
+            if plan.replay is None:
+                self.reruns.ran(prompt)
 
-    async def _turn(self, prompt: str, options: TurnOptions, awaited: bool) -> TurnResult:
-        from mewcode_nb.notebook.conversation import (
-            LiveModel,
-            model_options,
-            open_conversation,
-            turn_request,
-        )
+    async def _turn(
+        self, prompt: str, options: TurnOptions, awaited: bool, notices: tuple[Notice, ...]
+    ) -> TurnResult:
+        from mewcode_nb.notebook.conversation import begin_session, open_conversation, turn_request
+        from mewcode_nb.notebook.parts import model_options
         from mewcode_nb.notebook.render import choose_renderer
 
         project = self.project()
-        model = self._model = self._model or LiveModel()
+        model = self._live_model()
         await model.use(project)
         model_options(project).require_credentials()
         if self.conversation is None:
-            self.conversation = open_conversation(self.shell, project, model)
+            beginning = begin_session(project, self.library().store)
+            self.conversation = open_conversation(self.shell, project, model, beginning)
         conversation = self.conversation
+        conversation.notices = (*notices, *conversation.notices)
         request = conversation.request(
             turn_request(self.shell, prompt, options, project.settings), project
         )
@@ -224,7 +318,55 @@ class Runtime:
             case TurnFinished():
                 self.last = event.result
 
+    def _go_on(self, info: SessionInfo, store: SessionStore, held: Held) -> Resumed:
+        """Make the held session the shell's own, and end the one it had."""
+        from mewcode_nb.notebook.conversation import Beginning, open_conversation
+        from mewcode_nb.notebook.described import known_variables
+        from mewcode_nb.notebook.resume import Resumed, reminders, what_changed
+
+        with ExitStack() as undo:
+            undo.callback(held.writer.close)
+            project, state, now = self.project(), held.state, time.time()
+            variables = known_variables(self.shell.user_ns, state.namespace)
+            changes = what_changed(state, project.root, variables, now=now, timer=self._clock)
+            beginning = Beginning(
+                held.writer,
+                Path(info.location).parent / held.writer.id,
+                state,
+                reminders(changes, now),
+            )
+            conversation = open_conversation(self.shell, project, self._live_model(), beginning)
+            undo.pop_all()
+        self._end_session()
+        self.conversation = conversation
+        self._take_state(state, conversation.session_id)
+        return Resumed(info, held.writer.id, state, changes, held.forked_from, held.notices)
+
+    def _stored(self, what: str) -> tuple[Conversation, SessionStore]:
+        """The present conversation, all of it on disk, and the store that keeps it."""
+        conversation = self.conversation
+        if conversation is None or not conversation.agent.history:
+            raise UsageError(
+                f"there is no conversation to {what} yet", remedy="%resume lists the stored ones"
+            )
+        conversation.journal.flush_quietly()
+        if conversation.folder is None or not conversation.journal.stored:
+            raise SessionError(f"cannot {what}: this conversation is not stored on disk")
+        return conversation, self.library().store_in(conversation.folder.parent)
+
+    def _take_state(self, state: SessionState, session: str) -> None:
+        from mewcode_nb.notebook.resume import last_result
+
+        self.last, self.spent = last_result(state, session), state.usage
+
+    def _live_model(self) -> LiveModel:
+        from mewcode_nb.notebook.parts import LiveModel
+
+        self._model = self._model or LiveModel()
+        return self._model
+
     def _end_session(self) -> None:
+        self.reruns.left()
         if self.conversation is not None:
             self.conversation.close()
         self.conversation, self.last, self.spent = None, None, Usage()

@@ -9,12 +9,13 @@ one level, beyond the first 1,000 members, or of elements that were not sampled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-__all__ = ["NameChanges", "Snapshot", "changes", "snapshot"]
+__all__ = ["NameChanges", "Snapshot", "changes", "names_read", "own_names", "snapshot"]
 
 Snapshot: TypeAlias = "Mapping[str, tuple[object, ...]]"
 
@@ -34,18 +35,22 @@ class NameChanges:
 
 
 def snapshot(namespace: Mapping[str, object], hidden: Mapping[str, object]) -> Snapshot:
-    """The fingerprint of each name a user would call their own, imported modules included.
+    """The fingerprint of each name a user would call their own, imported modules included."""
+    return {name: _fingerprint(value) for name, value in own_names(namespace, hidden)}
+
+
+def own_names(
+    namespace: Mapping[str, object], hidden: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """The names a user would call their own, with their values.
 
     Left out are names with a leading underscore and those the shell put there (`hidden`, as long as
     they still hold what the shell gave them).
     """
-    return {
-        name: _fingerprint(value)
-        for name, value in namespace.items()
-        if not name.startswith("_")
-        and name not in _SHELL_NAMES
-        and not (name in hidden and hidden[name] is value)
-    }
+    for name, value in tuple(namespace.items()):
+        given = name in hidden and hidden[name] is value
+        if not (given or name.startswith("_") or name in _SHELL_NAMES):
+            yield name, value
 
 
 def changes(before: Snapshot, after: Snapshot) -> NameChanges:
@@ -54,6 +59,19 @@ def changes(before: Snapshot, after: Snapshot) -> NameChanges:
         created=tuple(name for name in after if name not in before),
         changed=tuple(name for name in after if name in before and before[name] != after[name]),
         removed=tuple(name for name in before if name not in after),
+    )
+
+
+def names_read(code: str) -> frozenset[str]:
+    """Every name that plain Python code reads anywhere in it; none where it cannot be parsed."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     )
 
 

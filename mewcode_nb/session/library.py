@@ -123,6 +123,10 @@ class Library:
             remedy="resume it from a notebook in that project",
         )
 
+    def store_in(self, sessions: Path) -> FolderStore:
+        """The store of that folder of sessions, be it one of the library's or not."""
+        return self._store(real_path(sessions).parent.parent)
+
     def _find_elsewhere(self, name: str) -> tuple[Sequence[SessionInfo], Sequence[str]]:
         """What the other folders' stores answer, and what those say that have several answers."""
         found, several = [], []

@@ -94,6 +94,8 @@ class CodeRun:
     created: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    """Names that were there before, that the code read, and that it neither changed nor removed."""
     interrupted: bool = False
     timed_out: bool = False
     dropped: int = 0
@@ -141,7 +143,7 @@ class ToolResult:
     display: tuple[dict[str, object], ...] = ()
     """Mime bundles approved code made, for the user."""
     namespace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """`created`, `changed`, `removed`: names in the user's namespace."""
+    """`created`, `changed`, `removed`, `used`: names in the user's namespace."""
     interrupted: bool = False
     """The user stopped it: the result is kept, and the turn ends here."""
 

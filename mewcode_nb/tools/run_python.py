@@ -79,6 +79,7 @@ class RunPython:
                 "created": done.created,
                 "changed": done.changed,
                 "removed": done.removed,
+                "used": done.used,
             },
         )
 
