@@ -29,6 +29,7 @@ __all__ = [
     "frontend_kind",
     "judge_place",
     "locate",
+    "runs_one_prompt",
 ]
 
 FrontendKind = Literal["terminal", "headless", "interactive"]
@@ -112,6 +113,13 @@ def cell_id(shell: InteractiveShell) -> str:
     """The running cell's id as the notebook file has it, or an empty string."""
     metadata = _parent(shell).get("metadata")
     return _text(metadata.get("cellId")) if isinstance(metadata, Mapping) else ""
+
+
+def runs_one_prompt(shell: InteractiveShell) -> bool:
+    """Whether the running cell is a prompt and nothing else."""
+    content = _parent(shell).get("content")
+    code = _text(content.get("code")) if isinstance(content, Mapping) else ""
+    return code.lstrip().startswith("%%mewcode")
 
 
 def kernel_id(kernel: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from mewcode_nb.agent.approval import Mode, judge
@@ -20,13 +20,12 @@ from mewcode_nb.notebook.approver import Grants, choose_approver
 from mewcode_nb.notebook.parts import LiveRedactor
 from mewcode_nb.notebook.replay_card import call_title
 from mewcode_nb.notebook.session_words import SessionWords
-from mewcode_nb.notebook.stored import Stored, names_made, recorded_calls
+from mewcode_nb.notebook.stored import Asked, Stored, names_made, recorded_calls
 from mewcode_nb.widgets import cards
 from mewcode_nb.widgets.cards import Bundle
 from mewcode_nb.widgets.words import Words
 
 if TYPE_CHECKING:
-    from mewcode_nb.notebook.options import TurnOptions
     from mewcode_nb.notebook.runtime import Runtime
     from mewcode_nb.tools.base import ToolResult
 
@@ -37,26 +36,7 @@ _DISPLAY_LIMIT = 5_000_000
 """Characters of one rich output that the code may add to the notebook."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """What holds for one offer."""
-
-    runtime: Runtime
-    options: TurnOptions
-    language: str
-    prompt: str
-    clicks: bool
-
-
-async def offer_recorded(
-    runtime: Runtime,
-    stored: Stored,
-    options: TurnOptions,
-    *,
-    prompt: str,
-    language: str,
-    clicks: bool,
-) -> None:
+async def offer_recorded(runtime: Runtime, stored: Stored, asked: Asked) -> None:
     """Say which variables are missing, ask once, and run the code where that is allowed.
 
     Raises:
@@ -65,20 +45,21 @@ async def offer_recorded(
     missing = [name for name in names_made(stored) if name not in runtime.shell.user_ns]
     if not missing:
         return
-    said, shown = SessionWords(language), _listed(missing)
+    said, shown = SessionWords(asked.language), _listed(missing)
     _show(runtime, cards.line(said("missing", names=shown), tone="warning"))
     calls = recorded_calls(stored)
     if not calls:
         _show(runtime, cards.line(said("missing_unknown"), tone="warning"))
         return
-    asking = _Asking(runtime, options, language, prompt, clicks)
     proposal = recorded_proposal(stored, calls, shown, said)
     display = secrets.token_hex(16)
     _show(runtime, cards.line(proposal.title, tone="quiet"), display)
-    decision = await _decided(asking, proposal)
-    _show(runtime, _decision_bundle(proposal, decision, language), display, update=True)
+    decision = await _decided(runtime, asked, proposal)
+    _show(runtime, _decision_bundle(proposal, decision, asked.language), display, update=True)
     if decision.allow:
-        await _run_all(asking, stored, calls)
+        await _run_all(runtime, stored, calls, asked.language)
+    elif decision.by != "user":
+        _show(runtime, cards.line(said("recorded_how"), tone="quiet"))
 
 
 def recorded_proposal(
@@ -104,30 +85,31 @@ def recorded_proposal(
     )
 
 
-async def _decided(asking: _Asking, proposal: Proposal) -> Decision:
-    runtime = asking.runtime
+async def _decided(runtime: Runtime, asked: Asked, proposal: Proposal) -> Decision:
     settings = runtime.project().settings
-    mode = asking.options.mode or Mode(settings.mode)
-    if asking.options.no_tools:
+    mode = asked.options.mode or Mode(settings.mode)
+    if asked.options.no_tools:
         return Decision(allow=False, by="policy", reason="--no-tools")
     verdict, why = judge(mode, proposal)
     if verdict != "ask":
         return Decision(allow=verdict == "allow", by=f"mode {mode}", reason=why)
-    if not asking.clicks and settings.approval in {"auto", "buttons"}:
+    if not asked.clicks and settings.approval in {"auto", "buttons"}:
         settings = replace(settings, approval="input")
     live = runtime.conversation
     approver = choose_approver(
         runtime.shell,
         settings,
-        prompt=asking.prompt,
+        prompt=asked.prompt,
         grants=live.grants if live is not None else Grants(),
         environment=runtime.environ,
     )
     return await approver.ask(proposal)
 
 
-async def _run_all(asking: _Asking, stored: Stored, calls: Sequence[ToolUseBlock]) -> None:
-    runtime, said = asking.runtime, SessionWords(asking.language)
+async def _run_all(
+    runtime: Runtime, stored: Stored, calls: Sequence[ToolUseBlock], language: str
+) -> None:
+    said = SessionWords(language)
     redactor = LiveRedactor()
     redactor.renew(runtime.project(), runtime.environ)
     displays = [secrets.token_hex(16) for _ in calls]
@@ -136,7 +118,7 @@ async def _run_all(asking: _Asking, stored: Stored, calls: Sequence[ToolUseBlock
     for call, display in zip(calls, displays, strict=True):
         result = await _run(runtime, call)
         _note(runtime, stored, result)
-        _show(runtime, _outcome(call, result, redactor, asking.language), display, update=True)
+        _show(runtime, _outcome(call, result, redactor, language), display, update=True)
         for bundle in cast("list[Json]", redactor.mask_json(cast("Json", list(result.display)))):
             _show_rich(runtime, cast("Mapping[str, object]", bundle))
         if result.interrupted:

@@ -1,4 +1,4 @@
-"""A stored turn as it looked when it was made: static bundles, and the line that says it is stored.
+"""A stored turn as it looked when it was made: static bundles; the line that says it is stored.
 
 Pure. Nothing in them needs a kernel, and nothing of the model's or a tool's is markup.
 """
@@ -27,17 +27,19 @@ _NOT_RUN = "Not run: "
 _CODE_CHARACTERS = 20_000
 
 
-def replay_bundles(stored: Stored, language: str, now: float) -> Iterator[Bundle]:
-    """Answers, thinking and calls in order, then the line; `now` in seconds since 1970."""
+def replay_bundles(stored: Stored, language: str) -> Iterator[Bundle]:
+    """Answers, thinking and calls in order, and what of the turn's displays is not stored."""
     words, said = Words(language), SessionWords(language)
     yield from _turn_bundles(stored.turn, words)
     if shown_richly(stored.turn):
         yield cards.line(said("no_displays"), tone="quiet")
-    yield cards.line(stored_line(stored, language, now), tone="quiet")
 
 
 def stored_line(stored: Stored, language: str, now: float) -> str:
-    """What says that the answer is stored: whose, when, that nothing was sent, how to run again."""
+    """What says that the answer is stored: whose, when, that nothing was sent, how to run again.
+
+    `now` in seconds since 1970.
+    """
     said, result = SessionWords(language), turn_result(stored.turn, stored.session)
     when = age_words(max(now - stored.turn.records[-1].ts, 0.0), language)
     of = said("stored_of", session=stored.session, turn=result.turn, when=when)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,6 +112,22 @@ class Reruns:
             return Plan(session=target, notices=tuple(notices))
         return Plan(None, stored, target or info, tuple(notices))
 
+    def again(self, stored: Stored) -> Plan:
+        """Replace the replayed turn, as the session is now; what left it meanwhile runs as new.
+
+        Raises:
+            SessionNotFound: the session is gone.
+        """
+        info = self._runtime.library().find(self._stands_for.get(stored.session, stored.session))
+        if self._runtime.conversation is not None and self._is_other(info):
+            return Plan()
+        records = self._runtime.library().store_of(info).load(info.id).records
+        kept = [turn for turn in turns(records) if turn.last_id == stored.turn.last_id]
+        other = info if self._is_other(info) else None
+        if not kept:
+            return Plan(session=other)
+        return Plan(rewind=replace(stored, records=records, turn=kept[0]), session=other)
+
     def begin(self, plan: Plan, options: TurnOptions, prompt: str) -> tuple[Notice, ...]:
         """Make ready to run the cell: the session it belongs to, without the turn it replaces.
 
@@ -129,7 +145,11 @@ class Reruns:
         if plan.rewind is not None:
             model_options(runtime.project()).require_credentials()
         if plan.session is not None and self._is_other(plan.session):
-            notices += self.go_on_in(plan.session, needed=options.session is not None)
+            adopted = options.session is None
+            notices += self.go_on_in(plan.session, needed=not adopted)
+            if adopted and not self._is_other(plan.session):
+                said = self._words(prompt)
+                notices.append(Notice(said("goes_on", session=self._at_hand())))
         if plan.rewind is not None and runtime.conversation is not None:
             notices.append(self._rewound(plan.rewind, prompt))
         return tuple(notices)
@@ -294,11 +314,14 @@ class Reruns:
             self._taken = (info, self._at_hand())
 
     def _rewound(self, stored: Stored, prompt: str) -> Notice:
-        runtime = self._runtime
-        runtime.rewind(stored.before)
-        settings = runtime.project().settings
-        words = SessionWords(choose_language(settings.language, runtime.environ, prompt))
+        self._runtime.rewind(stored.before)
+        words = self._words(prompt)
         return Notice(words("replaced", count=stored.later), remedy=words("undo_hint"))
+
+    def _words(self, prompt: str) -> SessionWords:
+        runtime = self._runtime
+        language = runtime.project().settings.language
+        return SessionWords(choose_language(language, runtime.environ, prompt))
 
 
 def _digest(prompt: str) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mewcode_nb.events import TurnResult
 from mewcode_nb.messages import Json, ToolUseBlock, is_tool_result
@@ -18,11 +19,32 @@ from mewcode_nb.session.parse import from_json
 from mewcode_nb.session.records import Cell, MessageRecord, NamespaceRecord, SpillRecord
 from mewcode_nb.session.turns import Turn, turns
 
-__all__ = ["Stored", "find_turn", "names_made", "recorded_calls", "shown_richly", "turn_result"]
+if TYPE_CHECKING:
+    from mewcode_nb.notebook.options import TurnOptions
+
+__all__ = [
+    "Asked",
+    "Stored",
+    "find_turn",
+    "names_made",
+    "recorded_calls",
+    "shown_richly",
+    "turn_result",
+]
 
 _NAMESPACE = b'{"type":"namespace"'
 _SLICE_BYTES = 64 * 1024 * 1024
 """Of one turn's part of the log; a longer turn's variables are not looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the cell asks for now; `clicks` says whether a page's buttons can be heard."""
+
+    prompt: str
+    options: TurnOptions
+    language: str
+    clicks: bool
 
 
 @dataclass(frozen=True, slots=True)

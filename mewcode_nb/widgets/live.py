@@ -101,6 +101,8 @@ class LiveOutput:
         self.ended = False
         self.held = False
         """An action is under way that ends it itself: neither a cell nor idle time does."""
+        self.outlives_cells = False
+        """Other cells may run beneath it: only idle time and the kernel's end count."""
         self._shell = shell
         self._widget = widget
         self._static = static
@@ -155,7 +157,7 @@ class LiveOutput:
 
     def _on_cell(self, info: object) -> None:
         self.before_cell()
-        if not self.held:
+        if not (self.held or self.outlives_cells):
             self.end()
 
     def _on_exit(self) -> None:

@@ -56,15 +56,15 @@ def test_answers_calls_and_thinking_stand_in_order_and_the_line_says_that_it_is_
         ),
         ("assistant", [{"type": "text", "text": "One file."}]),
     )
-    shown = [bundle["text/plain"] for bundle in replay_bundles(turn, "en", 20.0 + 3 * DAY)]
+    shown = [bundle["text/plain"] for bundle in replay_bundles(turn, "en")]
     assert [text.split("\n")[0] for text in shown] == [
         "  thinking (2 B):",
         "Let me see.",
         "run ls · done",
         "run rm x · Not run: refused by user. Nothing was changed.",
         "One file.",
-        LINE,
     ]
+    assert stored_line(turn, "en", 20.0 + 3 * DAY) == LINE
     assert "a.txt" in shown[2]
 
 
@@ -81,7 +81,7 @@ def test_nothing_of_a_stored_answer_is_markup():
         ("user", [{"type": "tool_result", "tool_use_id": "t", "content": hostile}]),
         ("assistant", [{"type": "text", "text": hostile}]),
     )
-    for bundle in replay_bundles(turn, "en", 20.0):
+    for bundle in replay_bundles(turn, "en"):
         outside = bundle["text/markdown"].split("```")[0]
         assert "<script" not in outside + bundle.get("text/html", "")
         assert "![" not in outside
@@ -94,10 +94,10 @@ def test_the_card_says_when_displays_of_the_run_are_not_stored():
         ("user", [{"type": "tool_result", "tool_use_id": "t", "content": "[display]\n<Figure>"}]),
         ("assistant", [{"type": "text", "text": "A figure."}]),
     )
-    shown = [bundle["text/plain"] for bundle in replay_bundles(turn, "en", 20.0)]
-    assert shown[-2] == "figures and other displays of that run are not stored"
-    chinese = [bundle["text/plain"] for bundle in replay_bundles(turn, "zh", 20.0)]
-    assert chinese[-2] == "那次运行的图形等显示内容没有存储"
+    shown = [bundle["text/plain"] for bundle in replay_bundles(turn, "en")]
+    assert shown[-1] == "figures and other displays of that run are not stored"
+    chinese = [bundle["text/plain"] for bundle in replay_bundles(turn, "zh")]
+    assert chinese[-1] == "那次运行的图形等显示内容没有存储"
     assert stored_line(turn, "zh", 20.0).startswith("存储的回答 · model-x · 会话 ")
 
 

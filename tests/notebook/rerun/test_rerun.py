@@ -1,63 +1,10 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from mewcode_nb.testing import fail, reply, tool_use
+from mewcode_nb.testing import fail
 
 pytestmark = pytest.mark.kernel
-
-
-class Cells:
-    """A kernel whose cells have ids, as in a notebook."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-
-    def __call__(self, cell, code, *, answer=None, allow_stdin=True):
-        return self.kernel.finish(self.start(cell, code, allow_stdin), answer=answer)
-
-    def start(self, cell, code, allow_stdin=True):
-        kernel = self.kernel
-        message = kernel.client.session.msg(
-            "execute_request",
-            {
-                "code": code,
-                "silent": False,
-                "store_history": True,
-                "user_expressions": {},
-                "allow_stdin": allow_stdin,
-                "stop_on_error": True,
-            },
-            metadata={"cellId": cell},
-        )
-        kernel.client.shell_channel.send(message)
-        return message["header"]["msg_id"]
-
-    def value(self, expression):
-        return self("value", f"print({expression})").text.strip()
-
-
-@pytest.fixture
-def server(mewcode_server):
-    return mewcode_server()
-
-
-@pytest.fixture
-def begin(start_kernel, server):
-    def begin(**more):
-        cells = Cells(start_kernel(server, MEWCODE_APPROVAL="input", **more))
-        assert cells("load", "%load_ext mewcode_nb").status == "ok"
-        return cells
-
-    return begin
-
-
-@pytest.fixture
-def sessions(in_project):
-    folder = in_project.notebooks / ".mewcode" / "sessions"
-    return lambda: sorted(folder.glob("*/conversation.jsonl"))
 
 
 def test_the_same_cell_shows_its_stored_answer_and_sends_nothing(begin, server):
@@ -89,9 +36,7 @@ def test_run_all_in_a_new_kernel_bills_nothing_and_a_new_prompt_goes_on(begin, s
     cells = begin()
     cells("one", "%%mewcode\nfirst")
     cells("two", "%%mewcode\nsecond")
-    cells.kernel.manager.restart_kernel(now=True)
-    cells.kernel.client.wait_for_ready(timeout=60)
-    cells("load", "%load_ext mewcode_nb")
+    cells.restart()
     assert "one" in cells("one", "%%mewcode\nfirst").text
     assert "two" in cells("two", "%%mewcode\nsecond").text
     assert len(server.requests) == 2
@@ -197,87 +142,6 @@ def test_a_cell_may_name_its_session(begin, server, sessions):
     assert len(server.requests) == 3
     wrong = cells("four", "%%mewcode --session nonsense\nand?")
     assert (wrong.status, wrong.ename) == ("error", "SessionNotFound")
-
-
-def made(server):
-    server.add(
-        reply(tool_use("run_python", code="data = [1, 2]\nprint('made')")),
-        reply(tool_use("run_python", code="total = sum(data)")),
-        "done",
-    )
-
-
-def test_missing_variables_are_made_again_after_one_yes(begin, server, sessions):
-    made(server)
-    cells = begin()
-    assert cells("one", "%%mewcode --mode open\ngo").status == "ok"
-    after = begin()
-    ran = after("one", "%%mewcode\ngo", answer="y")
-    assert "lacks variables that the answer made: data, total" in ran.text
-    assert after.value("(data, total)") == "([1, 2], 3)"
-    assert len(server.requests) == 3
-    again = after("one", "%%mewcode\ngo")
-    assert "lacks" not in again.text
-    assert len(sessions()) == 1
-
-
-def test_recorded_code_is_not_run_after_a_no(begin, server):
-    made(server)
-    begin()("one", "%%mewcode --mode open\ngo")
-    after = begin()
-    ran = after("one", "%%mewcode\ngo", answer="n not now")
-    assert ran.status == "ok"
-    assert "denied by you" in ran.text
-    assert after.value("'data' in dir()") == "False"
-
-
-@pytest.mark.parametrize(
-    ("options", "made_again"), [("", False), ("--mode open", True), ("--mode plan", False)]
-)
-def test_recorded_code_headless_runs_only_where_the_mode_allows(begin, server, options, made_again):
-    made(server)
-    begin()("one", "%%mewcode --mode open\ngo")
-    after = begin()
-    ran = after("one", f"%%mewcode {options}\ngo", allow_stdin=False)
-    assert ran.status == "ok"
-    assert ("denied" in ran.text) is not made_again
-    assert after.value("'total' in dir()") == str(made_again)
-    assert len(server.requests) == 3
-
-
-def test_recorded_code_stops_at_the_first_failure(begin, server, in_project):
-    path = in_project.notebooks / "flag"
-    path.write_text("", encoding="utf-8")
-    server.add(
-        reply(tool_use("run_python", code="first = 1")),
-        reply(tool_use("run_python", code=f"second = open({str(path)!r}).read()")),
-        reply(tool_use("run_python", code="third = 3")),
-        "done",
-    )
-    begin()("one", "%%mewcode --mode open\ngo")
-    path.unlink()
-    after = begin()
-    ran = after("one", "%%mewcode --mode open\ngo")
-    assert "FileNotFoundError" in ran.text
-    assert after.value("('first' in dir(), 'third' in dir())") == "(True, False)"
-
-
-def test_stop_ends_recorded_code(begin, server, in_project):
-    server.add(reply(tool_use("run_python", code="waited = 1\nhold()\nwaited = 2")), "done")
-    cells = begin()
-    cells("hold", "hold = int")
-    cells("one", "%%mewcode --mode open\ngo")
-    after = begin()
-    after("hold", "def hold():\n    open('begun', 'w').close()\n    while True: pass")
-    message = after.start("one", "%%mewcode --mode open\ngo")
-    deadline = time.monotonic() + 30
-    while not (in_project.notebooks / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    after.kernel.interrupt()
-    ran = after.kernel.finish(message)
-    assert (ran.status, ran.ename) == ("error", "Interrupted")
-    assert "interrupted" in ran.text
-    assert after.value("waited") == "1"
 
 
 def test_a_fork_leaves_the_bytes_of_its_parent_alone(begin, server, sessions):
