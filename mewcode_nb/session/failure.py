@@ -6,7 +6,10 @@ from pathlib import Path
 
 from mewcode_nb.errors import SessionError
 
-__all__ = ["failure"]
+__all__ = ["WHERE_LISTED", "failure"]
+
+WHERE_LISTED = "%resume --list shows what there is, and so does mewcode-nb sessions list"
+"""The remedy for a session that is not there, in a notebook and on the command line."""
 
 _ROOM = "make room or choose a folder that can be written; the answer itself is not lost"
 

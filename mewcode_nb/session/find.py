@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound
+from mewcode_nb.session.failure import WHERE_LISTED
 from mewcode_nb.session.info import SessionInfo
 
 __all__ = ["LAST", "by_id", "by_title", "choose"]
@@ -36,9 +37,7 @@ def choose(found: Sequence[SessionInfo], name: str) -> SessionInfo:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SessionNotFound(
-            f"no session is called {name!r}", remedy="%mewcode sessions lists what there is"
-        )
+        raise SessionNotFound(f"no session is called {name!r}", remedy=WHERE_LISTED)
     latest = sorted(found, key=lambda info: (info.active, info.id), reverse=True)
     listed = "; ".join(f"{info.id} ({info.name})" for info in latest[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mewcode_nb.errors import SessionNotFound
 from mewcode_nb.messages import JsonObject
 from mewcode_nb.session.duplicate import Fork, write_fork
-from mewcode_nb.session.failure import failure
+from mewcode_nb.session.failure import WHERE_LISTED, failure
 from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.find import LAST, by_id, by_title, choose
 from mewcode_nb.session.index import Index, IndexUnusable
@@ -24,7 +24,7 @@ from mewcode_nb.session.lease import LEASE_NAME, is_held
 from mewcode_nb.session.listing import Listing
 from mewcode_nb.session.load import load, load_at, load_whole
 from mewcode_nb.session.log import SessionLog
-from mewcode_nb.session.naming import is_session_name, time_in_name
+from mewcode_nb.session.naming import is_session_folder, is_session_name, time_in_name
 from mewcode_nb.session.records import FORMAT_VERSION, MetaRecord, Parent, SessionRecord
 from mewcode_nb.session.replay import SessionState
 from mewcode_nb.session.retention import Orphan
@@ -98,9 +98,10 @@ class FolderStore:
     def find(self, name: str) -> SessionInfo:
         """The session meant by an id, a start of one, a title, a start of one, or `last`.
 
-        Raises `SessionNotFound`, or `AmbiguousSession` whose message lists what fits.
+        Raises `SessionNotFound`, `AmbiguousSession` whose message lists what fits, or
+        `SessionError` where the sessions cannot be looked at.
         """
-        if is_session_name(name) and (info := self._info(name)):
+        if info := self._info(name):
             return info
         if name == LAST:
             return self._last()
@@ -179,13 +180,11 @@ class FolderStore:
         return notices
 
     def _folder(self, identity: str) -> Path:
-        folder = self.sessions / identity if is_session_name(identity) else None
-        if folder is None or folder.is_symlink() or not folder.is_dir():
+        if not is_session_folder(self.sessions, identity):
             raise SessionNotFound(
-                f"no session {identity!r} in {self.sessions}",
-                remedy="%mewcode sessions lists what there is",
+                f"no session {identity!r} in {self.sessions}", remedy=WHERE_LISTED
             )
-        return folder
+        return self.sessions / identity
 
     def _watched(self, log: SessionLog) -> SessionLog:
         log.when_closed(lambda: self._settle(log.folder))
@@ -222,7 +221,9 @@ class FolderStore:
             found = self.list()
         if info := next((info for info in found if info.readable), None):
             return info
-        raise SessionNotFound(f"no session in {self.sessions}", remedy="begin one: %mewcode new")
+        raise SessionNotFound(
+            f"no session in {self.sessions}", remedy="the first prompt in a notebook begins one"
+        )
 
     def _names(self, *, logged: bool = True) -> Iterable[str]:
         """Names of all session folders, those without a log too when not `logged`."""
@@ -243,7 +244,7 @@ class FolderStore:
     def _info(self, identity: str) -> SessionInfo | None:
         """The session of exactly that id; None where there is none."""
         folder = self.sessions / identity
-        row = None if folder.is_symlink() else read_row(folder)
+        row = read_row(folder) if is_session_folder(self.sessions, identity) else None
         return None if row is None else replace(row.info, live=is_held(folder, self._files))
 
     def _note(self, problem: str) -> None:

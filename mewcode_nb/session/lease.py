@@ -117,7 +117,7 @@ def _lock(path: Path, files: FileOps) -> Held:
 def _locked(folder: Path, remedy: str = "") -> SessionLocked:
     return SessionLocked(
         f"session {folder.name} is being written by {_holder(folder / LEASE_NAME)}",
-        remedy=remedy or "close it there, or begin a new session: %mewcode new",
+        remedy=remedy or "close it there first, or fork it and go on in the copy",
     )
 
 

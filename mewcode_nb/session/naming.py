@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mewcode_nb.session.failure import failure
 from mewcode_nb.session.files import FileOps
 
 if TYPE_CHECKING:
     from random import Random  # drags in hashlib, for an annotation
 
-__all__ = ["is_session_name", "make_parents", "new_folder", "time_in_name"]
+__all__ = ["is_session_folder", "is_session_name", "make_parents", "new_folder", "time_in_name"]
 
 _ATTEMPTS = 256
 _NAME = re.compile(r"(\d{8}-\d{6})-[0-9a-f]+")
 _OLD_NAME = re.compile(r"(\d{9,11})-[0-9a-f]+")
 """Of the Go program: seconds since 1970 and hexadecimal digits."""
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
+"""What the system says of a name that nothing has, or nothing can have."""
 _FORBIDDEN = re.compile(r"[/\\\x00]")
 
 
@@ -50,6 +55,25 @@ def make_parents(folder: Path, files: FileOps) -> None:
 def is_session_name(name: str) -> bool:
     """Whether it can be the name of one folder of sessions; hidden ones are half-made things."""
     return bool(name) and not name.startswith(".") and not _FORBIDDEN.search(name)
+
+
+def is_session_folder(sessions: Path, identity: str) -> bool:
+    """Whether there is a folder of that name, itself and no link; raises SessionError.
+
+    Where the answer may not be known it is not guessed: no session would seem to be there, or any.
+    """
+    if not is_session_name(identity):
+        return False
+    try:
+        found = (sessions / identity).stat(follow_symlinks=False)
+    except UnicodeEncodeError:
+        return False
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return False
+        remedy = "see who may enter the folders on the way to it"
+        raise failure("look for a session in", sessions, error, remedy=remedy) from error
+    return stat.S_ISDIR(found.st_mode)
 
 
 def time_in_name(name: str) -> float:

@@ -348,7 +348,7 @@ def _too_deep(value: JsonObject) -> bool:
 
 
 def _spoken_fields(record: object) -> Iterator[tuple[str, Json]]:
-    for name, default in _layout(type(record)):  # type: ignore[arg-type] - classes can be hashed
+    for name, default in _layout(type(record)):  # type: ignore[arg-type]
         value = getattr(record, name)
         if value != default:
             yield name, _plain(value)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mewcode_nb.errors import SessionError
 from mewcode_nb.events import Usage
@@ -21,7 +21,14 @@ from mewcode_nb.session.load import load
 from mewcode_nb.session.log import LOG_NAME
 from mewcode_nb.session.naming import time_in_name
 from mewcode_nb.session.reader import scan_log
-from mewcode_nb.session.records import MessageRecord, Parent, PlacedRecord, SessionRecord
+from mewcode_nb.session.records import (
+    Damage,
+    MessageRecord,
+    Parent,
+    PlacedRecord,
+    SessionRecord,
+)
+from mewcode_nb.session.replay import fold
 from mewcode_nb.session.turns import prompt_text
 
 if TYPE_CHECKING:
@@ -96,7 +103,7 @@ def read_row(folder: Path) -> Row | None:
     if reason := _obstacle(folder / LOG_NAME):
         return Row(replace(info, damage=reason, readable=False), stamp)
     try:
-        return Row(_read(info, _head(folder / LOG_NAME), load(folder)), stamp)
+        return Row(_read(info, *_taken_in(folder, stamp.size)), stamp)
     except OSError as error:
         reason = error.strerror or type(error).__name__
     except SessionError as error:
@@ -197,21 +204,38 @@ def _obstacle(path: Path) -> str:
     return "" if found.st_size else f"{LOG_NAME} is empty"
 
 
-def _head(path: Path) -> _Head:
-    """The header and the first prompt, looked for in the beginning only; raises OSError."""
+def _taken_in(folder: Path, size: int) -> tuple[_Head, SessionState]:
+    """How a log of that many bytes begins, and what it adds up to; raises as `load`, and OSError.
+
+    Most logs are so short that both are had from one reading.
+    """
+    with (folder / LOG_NAME).open("rb") as file:
+        if size > _HEAD_BYTES:
+            head = _head(_beginning(file))
+            return head, load(folder)
+        items = list(scan_log(file))
+    records = [item for item in items if isinstance(item, PlacedRecord)]
+    return _head(records), fold(records, [item for item in items if isinstance(item, Damage)])
+
+
+def _beginning(file: BinaryIO) -> Iterator[PlacedRecord]:
+    for count, item in enumerate(scan_log(file)):
+        if count >= _HEAD_RECORDS or (count and file.tell() > _HEAD_BYTES):
+            break
+        if isinstance(item, PlacedRecord):
+            yield item
+
+
+def _head(records: Iterable[PlacedRecord]) -> _Head:
+    """The header and the first prompt."""
     first, header, prompt = None, None, None
-    with path.open("rb") as file:
-        for count, item in enumerate(scan_log(file)):
-            if count >= _HEAD_RECORDS or (count and file.tell() > _HEAD_BYTES):
-                break
-            if not isinstance(item, PlacedRecord):
-                continue
-            first = first or item.record
-            if isinstance(item.record, SessionRecord):
-                header = header or item.record
-            elif isinstance(item.record, MessageRecord) and item.record.origin == "user":
-                prompt = item.record
-                break
+    for record in (placed.record for placed in records):
+        first = first or record
+        if isinstance(record, SessionRecord):
+            header = header or record
+        elif isinstance(record, MessageRecord) and record.origin == "user":
+            prompt = record
+            break
     return _Head(first, header, prompt)
 
 

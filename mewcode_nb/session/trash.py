@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mewcode_nb.errors import SessionError, SessionNotFound
-from mewcode_nb.session.failure import failure
+from mewcode_nb.session.failure import WHERE_LISTED, failure
 from mewcode_nb.session.files import FileOps
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.lease import LEASE_NAME, hold_still
-from mewcode_nb.session.naming import is_session_name, make_parents
+from mewcode_nb.session.naming import is_session_folder, is_session_name, make_parents
 from mewcode_nb.session.row import folder_size, info_from_text, info_to_text, read_row
 
 __all__ = ["NOTE_NAME", "Trash"]
@@ -27,6 +27,7 @@ NOTE_NAME = "trash.json"
 _NOTE_BYTES = 1024 * 1024
 _DOOMED = ".purged-"
 _DAY = 86_400.0
+_WHERE_TRASHED = "mewcode-nb sessions trash shows what is in the trash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Trash:
     def take(self, identity: str, reason: str) -> None:
         """Move a session here; raises SessionNotFound, SessionLocked or SessionError."""
         source, target = self.sessions / identity, self.folder / identity
-        if not _is_folder(source, identity):
-            raise _not_there(identity, "session")
+        if not is_session_folder(self.sessions, identity):
+            raise _not_there(identity, "session", WHERE_LISTED)
         if os.path.lexists(target):
             raise SessionError(
                 f"there is a session {identity} in the trash already",
@@ -77,7 +78,7 @@ class Trash:
         Raises SessionNotFound, or SessionError where its place is taken.
         """
         source, target = self.folder / identity, self.sessions / identity
-        if not _is_folder(source, identity):
+        if not is_session_folder(self.folder, identity):
             raise _not_there(identity, "trashed session")
         try:
             self._claim(target)
@@ -94,7 +95,7 @@ class Trash:
     def purge(self, identity: str) -> None:
         """Remove a session from here for good; raises SessionNotFound or SessionError."""
         source = self.folder / identity
-        if not _is_folder(source, identity):
+        if not is_session_folder(self.folder, identity):
             raise _not_there(identity, "trashed session")
         doomed = self.folder / f"{_DOOMED}{identity}"
         with self._held(source, "remove"):
@@ -171,9 +172,5 @@ class Trash:
             return TrashedSession(replace(info, live=False), "", 0.0, 0.0)
 
 
-def _is_folder(path: Path, identity: str) -> bool:
-    return is_session_name(identity) and path.is_dir() and not path.is_symlink()
-
-
-def _not_there(identity: str, what: str) -> SessionNotFound:
-    return SessionNotFound(f"no {what} {identity}", remedy="%mewcode sessions lists what there is")
+def _not_there(identity: str, what: str, remedy: str = "") -> SessionNotFound:
+    return SessionNotFound(f"no {what} {identity}", remedy=remedy or _WHERE_TRASHED)

@@ -166,6 +166,43 @@ def test_g10_read_only_folder_lists_and_refuses_the_rest_in_one_line(
     assert texts(store.load(identity)) == ["a"]
 
 
+@pytest.mark.skipif(not (ROOT and shutil.which("setpriv")), reason="needs root and setpriv")
+@pytest.mark.parametrize("mode", [0o000, 0o644])
+def test_g10_folder_that_may_not_be_entered_is_an_error_and_holds_no_phantom(
+    store, new_session, sessions, tmp_path, mode
+):
+    identity = new_session("a")
+    open_to_all(tmp_path)
+    sessions.chmod(mode)
+    for name in ("20260101-000000-0000", identity):
+        for call in ("find", "load", "open", "restore"):
+            told = as_nobody(sessions, f"print(store.{call}({name!r}))")
+            known = call == "restore"  # the trash is another folder
+            assert told.startswith("SessionNotFound" if known else "SessionError cannot look"), told
+    told = as_nobody(sessions, "print([(i.readable, i.damage) for i in store.list()])")
+    refused = f"SessionError cannot list the sessions in {sessions}: Permission denied"
+    assert told.startswith(refused if mode == 0 else "[(False, 'Permission denied')]")
+
+
+def test_name_that_no_file_can_have_is_not_found(store, new_session):
+    new_session("a")
+    for name in ("so many words " * 30, "half \ud83d", "a/b", "", "..", "null\0"):
+        for call in (store.find, store.load, store.open, store.restore):
+            with pytest.raises(SessionNotFound):
+                call(name)
+
+
+def test_remedies_name_commands_that_there_are(store, new_session, said):
+    for call in (store.find, store.load):
+        with pytest.raises(SessionNotFound) as told:
+            call("none")
+        assert "%resume --list" in told.value.remedy
+        assert "mewcode-nb sessions list" in told.value.remedy
+    with pytest.raises(SessionNotFound) as told:
+        store.purge("none")
+    assert "mewcode-nb sessions trash" in told.value.remedy
+
+
 def test_g10_folder_removed_while_running_is_an_empty_list_and_a_clear_error(
     store, new_session, sessions, said
 ):
