@@ -36,15 +36,15 @@ MAGIC = "mewcode"
 
 _T = TypeVar("_T")
 _CELL = re.compile(rf"%%{MAGIC}(?=\s|$)")
-_ASK_LINE = re.compile(rf"%{MAGIC}\s+ask\s")
+_WORDS_LINE = re.compile(rf"%({MAGIC}(?=\s+ask\s)|resume)\s+(?=[^\s?])")
 _AWAITED = "await get_ipython().magics_manager.registry['MewcodeMagics'].awaited"
 
 
 def claim_cell(lines: list[str]) -> list[str]:
     """The cell as a call of the magic with its body untouched, when it starts with the magic.
 
-    A one-line prompt (`%mewcode ask …`) that ends in `?` is claimed too: IPython would take it for
-    a request for help on its last word.
+    A one-line prompt (`%mewcode ask …`) or title (`%resume …`) that ends in `?` is claimed too:
+    IPython would take it for a request for help on its last word.
     """
     start = next((number for number, line in enumerate(lines) if line.strip()), None)
     if start is None:
@@ -53,9 +53,9 @@ def claim_cell(lines: list[str]) -> list[str]:
     if _CELL.match(first):
         options = first[2 + len(MAGIC) :].strip()
         body = "".join(lines[start + 1 :])
-        return [_call("cell", options, body if body.strip() else "\n")]
-    if _ASK_LINE.match(first) and first.rstrip().endswith("?"):
-        return [_call("line", first[1 + len(MAGIC) :].strip()), *lines[start + 1 :]]
+        return [_call(MAGIC, options, body if body.strip() else "\n")]
+    if (line := _WORDS_LINE.match(first)) and first.rstrip().endswith("?"):
+        return [_call(line[1], first[line.end() :].strip()), *lines[start + 1 :]]
     return lines
 
 
@@ -123,8 +123,9 @@ def _outer_loop_aside() -> Iterator[None]:
         asyncio.events._set_running_loop(outer)
 
 
-def _call(kind: str, options: str, body: str | None = None) -> str:
-    arguments = ", ".join(repr(part) for part in (MAGIC, options, body) if part is not None)
+def _call(magic: str, options: str, body: str | None = None) -> str:
+    kind = "line" if body is None else "cell"
+    arguments = ", ".join(repr(part) for part in (magic, options, body) if part is not None)
     return f"get_ipython().run_{kind}_magic({arguments})\n"
 
 

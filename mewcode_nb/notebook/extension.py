@@ -1,4 +1,4 @@
-"""What `%load_ext mewcode_nb` does: a magic, two input transformers, a completer. Nothing else yet.
+"""What `%load_ext mewcode_nb` does: magics, two input transformers, a completer. Nothing else yet.
 
 Loading must never fail or be slow: no file is opened, no key or home folder is looked for, no heavy
 package is imported. The engine is built at the first prompt. Only a kernel that has been idle for a
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mewcode_nb.notebook.awaiting import MAGIC, CallAwaiter, claim_cell
+from mewcode_nb.notebook.awaiting import CallAwaiter, claim_cell
 from mewcode_nb.notebook.cells import kept_cells
 from mewcode_nb.notebook.completion import complete_magic
 from mewcode_nb.notebook.magics import MewcodeMagics, kept_runtime
@@ -90,8 +90,9 @@ def unload(shell: InteractiveShell) -> None:
         magics.idle_preload.unregister()
         kept_cells(shell).unregister()
         shell.configurables.remove(magics)
-        for kind in ("line", "cell"):
-            shell.magics_manager.magics[kind].pop(MAGIC, None)
+        for kind, names in magics.magics.items():
+            for name in names:
+                shell.magics_manager.magics[kind].pop(name, None)
     if claim_cell in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.remove(claim_cell)
     shell.input_transformers_post[:] = [

@@ -1,4 +1,4 @@
-"""The `mewcode` magic: how the words reach the agent, and the settings IPython may configure.
+"""The magics: how the words reach the agent, and the settings IPython may configure.
 
 Kept so thin because loading the extension imports it: what is done with the words is in `dispatch`,
 imported when the first ones come. The traits are the settings that IPython's own configuration
@@ -12,7 +12,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    line_magic,
+    magics_class,
+    no_var_expand,
+)
 from traitlets import Bool, Float, Int, TraitError, Unicode, validate
 
 from mewcode_nb.notebook.awaiting import run_on_own_loop
@@ -118,3 +124,11 @@ class MewcodeMagics(Magics):
         from mewcode_nb.notebook.dispatch import answer
 
         await answer(self.runtime, line, cell, awaited=True)
+
+    @no_var_expand
+    @line_magic
+    def resume(self, line: str) -> None:
+        """Come back to a stored session: %resume shows them, %resume --help tells the rest."""
+        from mewcode_nb.notebook.resume_command import resume
+
+        resume(line, self.runtime)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mewcode_nb.session.replay import SessionState
     from mewcode_nb.transcript.export import Kind
 
-__all__ = ["chosen_session", "doctor", "export", "fork", "rewind", "session_words"]
+__all__ = ["chosen_session", "doctor", "export", "fork", "rewind", "session_words", "turn_rows"]
 
 _UNDO = "--undo"
 _PROMPT_PLACES = 60
@@ -135,7 +135,7 @@ def _listing(runtime: Runtime) -> Page:
     info, said = chosen_session(runtime, ""), session_words(runtime)
     state = runtime.library().store_of(info).load(info.id)
     left = read_branches(read_log(Path(info.location) / LOG_NAME).records).left
-    rows = list(_turn_rows(state, said))
+    rows = list(turn_rows(state, said))
     branches = Page.fixed(said("rewind_hint"))
     if left:
         heads = (said("turns_id"), said("branch_head"), said("turns_when"), said("turns_prompt"))
@@ -149,7 +149,8 @@ def _listing(runtime: Runtime) -> Page:
     return Page.table(rows, after=branches) if len(rows) > 1 else branches
 
 
-def _turn_rows(state: SessionState, said: SessionWords) -> Iterator[tuple[str, ...]]:
+def turn_rows(state: SessionState, said: SessionWords) -> Iterator[tuple[str, ...]]:
+    """A heading, then for each turn: its messages' numbers, when, the prompt, the last id."""
     from mewcode_nb.session.turns import turns
 
     yield said("turns_head"), said("turns_when"), said("turns_prompt"), said("turns_id")
