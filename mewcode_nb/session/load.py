@@ -5,20 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from mewcode_nb.session.log import LOG_NAME
-from mewcode_nb.session.reader import read_log
+from mewcode_nb.session.reader import open_log, read_log
 from mewcode_nb.session.replay import fold, rewound
 from mewcode_nb.session.state import SessionState
+from mewcode_nb.session.tail import read_tail
 
 __all__ = ["load", "load_at", "load_whole"]
 
 
 def load(folder: Path) -> SessionState:
-    """The state of the session in `folder`; raises SessionNotFound or SessionError."""
-    return load_whole(folder)
+    """The state of the session in `folder`, read from the end where a compaction permits.
+
+    What the last compaction put out of the conversation then is not in it (`SessionState.begin`).
+    Raises SessionNotFound or SessionError.
+    """
+    with open_log(folder / LOG_NAME) as handle:
+        state = read_tail(handle)
+    return load_whole(folder) if state is None else state
 
 
 def load_whole(folder: Path) -> SessionState:
-    """The same with all that the file holds: each line is read. Raises as `load`."""
+    """The same from all of the file, whatever was compacted. Raises as `load`."""
     contents = read_log(folder / LOG_NAME)
     return fold(contents.records, contents.damage)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -26,7 +27,7 @@ from mewcode_nb.session.records import (
     UnknownRecord,
 )
 
-__all__ = ["LogContents", "read_log", "scan_log"]
+__all__ = ["LogContents", "open_log", "read_line", "read_log", "scan_log"]
 
 _CHUNK = 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -48,9 +49,18 @@ def read_log(path: Path) -> LogContents:
 
     Raises SessionNotFound when there is no such file, SessionError when it cannot be read.
     """
+    with open_log(path) as handle:
+        items = list(scan_log(handle))
+    records = tuple(item for item in items if isinstance(item, PlacedRecord))
+    return LogContents(records, tuple(item for item in items if isinstance(item, Damage)))
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[BinaryIO]:
+    """The file, opened to be read; what goes wrong meanwhile is raised as by `read_log`."""
     try:
         with path.open("rb") as handle:
-            items = list(scan_log(handle))
+            yield handle
     except FileNotFoundError as error:
         raise SessionNotFound(
             f"no session file at {path}", remedy="look in .mewcode/sessions"
@@ -58,14 +68,15 @@ def read_log(path: Path) -> LogContents:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SessionError(f"cannot read {path}: {reason}", remedy="check the file") from error
-    records = tuple(item for item in items if isinstance(item, PlacedRecord))
-    return LogContents(records, tuple(item for item in items if isinstance(item, Damage)))
 
 
 def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
-    """Records and damage as they come; holds one line at a time, and none over `LINE_LIMIT`."""
+    """Records and damage as they come; holds one line at a time, and none over `LINE_LIMIT`.
+
+    Begins where the handle stands; lines are counted from there.
+    """
     offset = handle.tell()
-    for number, (line, size) in enumerate(_lines(handle), start=1):
+    for number, (line, size) in enumerate(_lines(handle, marked=offset == 0), start=1):
         if line is None:
             yield Damage(number, f"{size} bytes, more than the limit of {LINE_LIMIT}")
         else:
@@ -74,9 +85,23 @@ def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
         offset += size
 
 
-def _lines(handle: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
-    """Lines without their newline, and their size with it; None for one that is too long."""
-    first = True
+def read_line(handle: BinaryIO, offset: int) -> Record | None:
+    """The record whose line begins at `offset`; None where that line is not one sound record."""
+    handle.seek(offset)
+    line, _ = next(_lines(handle, marked=offset == 0), (None, 0))
+    if line is None:
+        return None
+    items = tuple(_judge(line, 1))
+    record = items[0] if len(items) == 1 else None
+    return None if isinstance(record, Damage) else record
+
+
+def _lines(handle: BinaryIO, *, marked: bool) -> Iterator[tuple[bytes | None, int]]:
+    """Lines without their newline, and their size with it; None for one that is too long.
+
+    `marked` says that the first may begin with a byte-order mark.
+    """
+    first = marked
     while line := handle.readline(LINE_LIMIT + 1):
         size = len(line)
         if size > LINE_LIMIT and not line.endswith(b"\n"):

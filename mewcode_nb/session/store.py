@@ -73,8 +73,9 @@ class SessionStore(Protocol):
     def fork(self, identity: str, at: str = "") -> SessionWriter:
         """A new session with the conversation up to message `at` (its id), or all of it.
 
-        `at` may be in a branch that a rewind left, or be older than a compaction. The original stays as it is and may be held by another process meanwhile. Raises
-        `SessionNotFound` for a session or message that is not there.
+        `at` may be in a branch that a rewind left, or be older than a compaction. The original
+        stays as it is and may be held by another process meanwhile. Raises `SessionNotFound` for a
+        session or message that is not there.
         """
         ...
 
