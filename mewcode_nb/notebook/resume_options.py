@@ -84,7 +84,8 @@ class _Found:
             shown = self._words("no_value", option=option, value=repr(value))
             raise UsageError(shown, remedy=self._words("name_first", value=value, option=option))
         self._values.setdefault(option, [])
-        self._open = option if option in _TEXT else ""
+        if option in _TEXT:
+            self._open = option
         if equals:
             self._add(value)
 

@@ -229,7 +229,7 @@ def _html(parts: _Parts) -> str:
     ]
     if parts.changes:
         items = "".join(
-            f"<li>{escape(heading)}: {', '.join(f'<code>{escape(n)}</code>' for n in names)}</li>"
+            f"<li>{escape(heading)}: {'; '.join(f'<code>{escape(n)}</code>' for n in names)}</li>"
             for heading, names in parts.changes
         )
         rows += [
@@ -244,7 +244,7 @@ def _html(parts: _Parts) -> str:
 
 def _markdown(parts: _Parts) -> str:
     listed = "\n".join(
-        f"- {inert_inline(heading)}: {', '.join(map(inert_inline, names))}"
+        f"- {inert_inline(heading)}: {'; '.join(map(inert_inline, names))}"
         for heading, names in parts.changes
     )
     blocks = [
@@ -266,7 +266,7 @@ def _plain(parts: _Parts) -> str:
         *(f"! {line}" for line in parts.warnings),
         *(f"  {who}: {text}" for who, text in parts.said),
         parts.lead,
-        *(f"  - {heading}: {', '.join(names)}" for heading, names in parts.changes),
+        *(f"  - {heading}: {'; '.join(names)}" for heading, names in parts.changes),
         parts.next,
     ]
     return "\n".join(lines)
