@@ -22,11 +22,11 @@ from mewcode_nb.agent.journal import Journal
 from mewcode_nb.agent.loop import Agent, AgentParts
 from mewcode_nb.agent.turn import CellRef, TurnRequest
 from mewcode_nb.config.settings import Settings
-from mewcode_nb.errors import SessionError
 from mewcode_nb.events import Notice
 from mewcode_nb.instructions import Instructions, instruction_notices, load_instructions
 from mewcode_nb.model.protocol import Model
 from mewcode_nb.notebook.approver import Grants, choose_approver
+from mewcode_nb.notebook.beginning import Beginning
 from mewcode_nb.notebook.briefing import session_sections
 from mewcode_nb.notebook.cells import kept_cells
 from mewcode_nb.notebook.locate import cell_id
@@ -36,36 +36,20 @@ from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.parts import LiveRedactor, TurnApprover
 from mewcode_nb.notebook.project import Project
 from mewcode_nb.notebook.resume import told_mode
-from mewcode_nb.paths import protected_reason, real_path, sessions_folder, write_gitignore
+from mewcode_nb.paths import protected_reason, real_path
 from mewcode_nb.prompt import CacheTtl, system_blocks
 from mewcode_nb.redact import child_environment
-from mewcode_nb.session.git import read_git
-from mewcode_nb.session.records import ReadRecord, SessionRecord
-from mewcode_nb.session.replay import SessionState
+from mewcode_nb.session.records import NamespaceRecord, ReadRecord
+from mewcode_nb.session.state import SessionState
 from mewcode_nb.tools.base import FileRead, FileReads, ToolContext
 from mewcode_nb.tools.catalog import default_tools, specs
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from mewcode_nb.session.store import SessionStore, SessionWriter
+    from mewcode_nb.session.store import SessionWriter
 
-__all__ = ["Beginning", "Conversation", "begin_session", "open_conversation", "turn_request"]
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """The session a conversation is written to, and what it holds already."""
-
-    writer: SessionWriter | None
-    """None where no session could be created: the conversation is in memory only."""
-    folder: Path | None
-    """Where the session is stored."""
-    state: SessionState | None = None
-    """Of a session that goes on."""
-    reminders: tuple[tuple[str, str], ...] = ()
-    """For the model, with the first prompt, as (kind, text)."""
-    notices: tuple[Notice, ...] = ()
+__all__ = ["Conversation", "open_conversation", "turn_request"]
 
 
 @dataclass(slots=True)
@@ -85,11 +69,17 @@ class Conversation:
     folder: Path | None
     """Where the session is stored."""
     journal: Journal
+    begun_with: str
+    """SHA-256 of the instructions in the system prompt, in hexadecimal."""
     told: Told
     notices: tuple[Notice, ...]
     """What the user should be told with the first turn."""
     reminders: tuple[tuple[str, str], ...] = ()
     """What the model should be told with the next prompt, as a message of its own."""
+    known: NamespaceRecord | None = None
+    """What those say of the user's variables."""
+    resumed: SessionState | None = None
+    """The session as it was taken up here, until its first turn."""
     grants: Grants = field(default_factory=Grants)
     """What the user allowed for the rest of the session."""
 
@@ -122,16 +112,25 @@ class Conversation:
         now = Told(instructions.sha256, request.mode)
         news = news_since(self.told, now, instructions.text)
         self.told = now
-        reminders, self.reminders = self.reminders, ()
-        return replace(request, news=news, reminders=reminders)
+        request = replace(request, news=news, reminders=self.reminders, known=self.known)
+        self.reminders, self.known = (), None
+        return request
 
     def take_notices(self) -> tuple[Notice, ...]:
         """What is still to be told, each once."""
         told, self.notices = self.notices, ()
         return told
 
-    def go_on_from(self, state: SessionState) -> None:
-        """Take the conversation as the records now leave it: after a rewind, or its undoing."""
+    def go_on_from(self, beginning: Beginning) -> None:
+        """Take the conversation as the records leave it, after a resume, a rewind or its undoing.
+
+        What the next prompt has to tell the model is then what the beginning says, and only that.
+        """
+        state = beginning.state
+        self.reminders, self.known, self.resumed = beginning.reminders, beginning.known, state
+        if state is None:
+            return
+        self.told = Told(self.begun_with, told_mode(state))
         self.agent.go_on_from(state.messages, state.turns)
         self.context.reads = _file_reads(state.reads)
 
@@ -141,39 +140,11 @@ class Conversation:
             self.log.close()
 
 
-def begin_session(project: Project, store: SessionStore) -> Beginning:
-    """Create a session on disk.
-
-    Never fails for the disk's sake: without a session the conversation is kept in memory, and a
-    notice says so.
-    """
-    header = SessionRecord(
-        ts=0.0,  # the store sets time and id
-        id="",
-        notebook=str(project.place.path or ""),
-        project=str(project.root),
-        model=project.settings.model,
-        git=read_git(project.root),
-    )
-    try:
-        writer = store.create(header)
-    except SessionError as error:
-        text = f"this conversation is kept in memory only: {error.message}"
-        return Beginning(None, None, notices=(Notice(text, "warning", remedy=error.remedy),))
-    notices = [Notice(writer.notice, "warning")] if writer.notice else []
-    sessions = sessions_folder(project.place.folder)
-    try:
-        write_gitignore(sessions.parent)
-    except OSError as error:
-        notices.append(Notice(f"no .gitignore in {sessions.parent}: {error.strerror}", "warning"))
-    return Beginning(writer, sessions / writer.id, notices=tuple(notices))
-
-
 def open_conversation(
     shell: InteractiveShell, project: Project, model: Model, beginning: Beginning
 ) -> Conversation:
     """The conversation of a session: its system prompt and tools are fixed here."""
-    writer, state = beginning.writer, beginning.state
+    writer = beginning.writer
     session_id = writer.id if writer else f"unstored-{secrets.token_hex(4)}"
     instructions = _instructions(project)
     namespace, approver = UserNamespace(shell, kept_cells(shell)), TurnApprover()
@@ -193,12 +164,11 @@ def open_conversation(
         log=writer,
         folder=beginning.folder,
         journal=journal,
-        told=Told(instructions.sha256, told_mode(state) if state else Mode.ASK),
+        begun_with=instructions.sha256,
+        told=Told(instructions.sha256),
         notices=(*beginning.notices, *_opening_notices(project, instructions)),
-        reminders=beginning.reminders,
     )
-    if state is not None:
-        conversation.go_on_from(state)
+    conversation.go_on_from(beginning)
     return conversation
 
 

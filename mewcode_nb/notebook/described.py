@@ -49,10 +49,12 @@ def describe(
 
 
 def known_variables(
-    namespace: Mapping[str, object], then: Mapping[str, Variable]
+    namespace: Mapping[str, object],
+    then: Mapping[str, Variable],
+    cells: Mapping[str, DefiningCell],
 ) -> dict[str, Variable]:
     """The variables of a conversation as this kernel has them now, by name."""
-    return {variable.name: variable for variable in describe(namespace, then, {})}
+    return {variable.name: variable for variable in describe(namespace, then, cells)}
 
 
 def _variable(name: str, value: object, cell: DefiningCell | None) -> Variable:

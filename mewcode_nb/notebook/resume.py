@@ -17,7 +17,7 @@ from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
 from mewcode_nb.events import Notice, TurnResult
 from mewcode_nb.messages import block_text
-from mewcode_nb.session.changes import Changes, Present, changes_since, reminder_text
+from mewcode_nb.session.changes import Changes, Present, changes_since, reminder_text, untold
 from mewcode_nb.session.git import read_git
 from mewcode_nb.session.info import SessionInfo
 from mewcode_nb.session.present import file_states
@@ -71,11 +71,8 @@ class Resumed:
     changes: Changes = field(default_factory=Changes)
     forked_from: str = ""
     notices: tuple[Notice, ...] = ()
-
-    @property
-    def told(self) -> bool:
-        """Whether the model will be told of what changed."""
-        return bool(reminders(self.changes, 0.0))
+    told: bool = False
+    """Whether the model will be told of what changed, or of the time that passed."""
 
 
 def hold(store: SessionStore, info: SessionInfo, *, at: str = "", fork: bool = False) -> Held:
@@ -143,10 +140,15 @@ def what_changed(
     return changes_since(state, present)
 
 
-def reminders(changes: Changes, now: float) -> tuple[tuple[str, str], ...]:
-    """What the model is to be told with the next prompt, as (kind, text); empty for nothing."""
-    if changes.empty and changes.hours <= REMINDER_HOURS:
-        return ()
+def reminders(changes: Changes, state: SessionState, now: float) -> tuple[tuple[str, str], ...]:
+    """What the model is to be told with the next prompt, as (kind, text); empty for nothing.
+
+    What an earlier reminder in the conversation says is no news, until more hours have passed.
+    """
+    if changes.hours <= REMINDER_HOURS:
+        changes = untold(changes, state)
+        if changes.empty:
+            return ()
     local = time.strftime("%A %Y-%m-%d %H:%M %z", time.localtime(now))
     return (("resume", f"{reminder_text(changes)}\nThe local time is now {local}."),)
 

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import ConfigError, Interrupted, SessionError, UsageError
@@ -27,6 +26,8 @@ from mewcode_nb.notebook.ticker import interruptible
 from mewcode_nb.widgets.words import Words, choose_language
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from mewcode_nb.agent.turn import TurnRequest
@@ -155,16 +156,17 @@ class Runtime:
                 session stays.
             UsageError: not a cell of the user's.
         """
-        from mewcode_nb.notebook.resume import Resumed, hold
+        from mewcode_nb.notebook.resume import hold, rewind_to
 
         self.require_idle("resuming a session")
         store, current = self.library().store_of(info), self.conversation
         if current is not None and current.log is not None and current.session_id == info.id:
             if fork:
                 return self.fork(at)
-            state = self.rewind(at) if at else store.load(info.id)
-            return Resumed(info, info.id, state)
-        return self._go_on(info, store, hold(store, info, at=at, fork=fork))
+            self._require_stored(current, "go on")
+            state = rewind_to(store, current.log, at) if at else store.load(info.id)
+            return self._look_again(info, state)
+        return self._go_on(info, hold(store, info, at=at, fork=fork))
 
     def rewind(self, to: str) -> SessionState:
         """Let everything after message `to` leave the conversation; empty for all of it.
@@ -181,10 +183,8 @@ class Runtime:
         self.require_idle("a rewind")
         conversation, store = self._stored("rewind")
         assert conversation.log is not None
-        state = rewind_to(store, conversation.log, to)
-        conversation.go_on_from(state)
-        self._take_state(state, conversation.session_id)
-        return state
+        info = store.find(conversation.session_id)
+        return self._look_again(info, rewind_to(store, conversation.log, to)).state
 
     def fork(self, at: str = "") -> Resumed:
         """Go on in a new session that shares this one's messages up to `at` (a number or an id).
@@ -198,7 +198,7 @@ class Runtime:
         self.require_idle("a fork")
         conversation, store = self._stored("fork")
         info = store.find(conversation.session_id)
-        return self._go_on(info, store, hold(store, info, at=at, fork=True))
+        return self._go_on(info, hold(store, info, at=at, fork=True))
 
     def start_tutorial(self) -> None:
         """Let recorded answers stand in for a model, in a session of their own."""
@@ -265,9 +265,11 @@ class Runtime:
     async def _turn(
         self, prompt: str, options: TurnOptions, awaited: bool, notices: tuple[Notice, ...]
     ) -> TurnResult:
-        from mewcode_nb.notebook.conversation import begin_session, open_conversation, turn_request
+        from mewcode_nb.notebook.beginning import begin_session
+        from mewcode_nb.notebook.conversation import open_conversation, turn_request
         from mewcode_nb.notebook.parts import model_options
         from mewcode_nb.notebook.render import choose_renderer
+        from mewcode_nb.notebook.room import room_notices
 
         project = self.project()
         model = self._live_model()
@@ -277,10 +279,11 @@ class Runtime:
             beginning = begin_session(project, self.library().store)
             self.conversation = open_conversation(self.shell, project, model, beginning)
         conversation = self.conversation
-        conversation.notices = (*notices, *conversation.notices)
-        request = conversation.request(
-            turn_request(self.shell, prompt, options, project.settings), project
-        )
+        request = turn_request(self.shell, prompt, options, project.settings)
+        language = choose_language(project.settings.language, self.environ, prompt)
+        near = await room_notices(conversation, model, request.model, language)
+        conversation.notices = (*notices, *near, *conversation.notices)
+        request = conversation.request(request, project)
         conversation.prepare(self.shell, project, self.environ, prompt=prompt, clicks=awaited)
         renderer = choose_renderer(
             self.shell, project.settings, prompt=prompt, environment=self.environ
@@ -318,29 +321,35 @@ class Runtime:
             case TurnFinished():
                 self.last = event.result
 
-    def _go_on(self, info: SessionInfo, store: SessionStore, held: Held) -> Resumed:
+    def _go_on(self, info: SessionInfo, held: Held) -> Resumed:
         """Make the held session the shell's own, and end the one it had."""
-        from mewcode_nb.notebook.conversation import Beginning, open_conversation
-        from mewcode_nb.notebook.described import known_variables
-        from mewcode_nb.notebook.resume import Resumed, reminders, what_changed
+        from mewcode_nb.notebook.beginning import go_on_in
+        from mewcode_nb.notebook.conversation import open_conversation
 
         with ExitStack() as undo:
             undo.callback(held.writer.close)
-            project, state, now = self.project(), held.state, time.time()
-            variables = known_variables(self.shell.user_ns, state.namespace)
-            changes = what_changed(state, project.root, variables, now=now, timer=self._clock)
-            beginning = Beginning(
-                held.writer,
-                Path(info.location).parent / held.writer.id,
-                state,
-                reminders(changes, now),
-            )
+            project = self.project()
+            beginning, resumed = go_on_in(self.shell, project, info, held, self._clock)
             conversation = open_conversation(self.shell, project, self._live_model(), beginning)
             undo.pop_all()
         self._end_session()
         self.conversation = conversation
+        self._take_state(held.state, conversation.session_id)
+        return resumed
+
+    def _look_again(self, info: SessionInfo, state: SessionState) -> Resumed:
+        """Let the conversation at hand go on from another state of its own."""
+        from mewcode_nb.notebook.beginning import go_on_in
+        from mewcode_nb.notebook.resume import Held
+
+        conversation = self.conversation
+        assert conversation is not None
+        assert conversation.log is not None
+        held = Held(conversation.log, state)
+        beginning, resumed = go_on_in(self.shell, self.project(), info, held, self._clock)
+        conversation.go_on_from(beginning)
         self._take_state(state, conversation.session_id)
-        return Resumed(info, held.writer.id, state, changes, held.forked_from, held.notices)
+        return resumed
 
     def _stored(self, what: str) -> tuple[Conversation, SessionStore]:
         """The present conversation, all of it on disk, and the store that keeps it."""
@@ -349,10 +358,16 @@ class Runtime:
             raise UsageError(
                 f"there is no conversation to {what} yet", remedy="%resume lists the stored ones"
             )
+        folder = self._require_stored(conversation, what)
+        return conversation, self.library().store_in(folder.parent)
+
+    @staticmethod
+    def _require_stored(conversation: Conversation, what: str) -> Path:
+        """The folder that keeps the conversation, all of it."""
         conversation.journal.flush_quietly()
         if conversation.folder is None or not conversation.journal.stored:
             raise SessionError(f"cannot {what}: this conversation is not stored on disk")
-        return conversation, self.library().store_in(conversation.folder.parent)
+        return conversation.folder
 
     def _take_state(self, state: SessionState, session: str) -> None:
         from mewcode_nb.notebook.resume import last_result

@@ -6,12 +6,13 @@ the model of them come out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mewcode_nb.session.records import Git, Variable
-from mewcode_nb.session.replay import SessionState
+from mewcode_nb.messages import block_text
+from mewcode_nb.session.records import Git, MessageRecord, Variable
+from mewcode_nb.session.state import SessionState
 
 __all__ = [
     "MAX_ITEMS",
@@ -21,12 +22,20 @@ __all__ = [
     "VariableChange",
     "changes_since",
     "reminder_text",
+    "untold",
 ]
 
 MAX_ITEMS = 40
 """Files and variables that a reminder names, of each kind the first; the rest is counted."""
 
 _NAME_LENGTH = 200
+_BETWEEN = "; "
+
+_MOVED = "Repository moved"
+_CHANGED = "Files changed since you read them; read them again first"
+_GONE = "Files that no longer exist"
+_UNREADABLE = "Files that cannot be read now"
+_UNCHECKED = "Files not checked (too many or too big)"
 
 FileState = Literal["same", "changed", "gone", "unreadable", "unchecked"]
 """What was found of a file; `unchecked` when it was too big to look, or time was up."""
@@ -57,7 +66,7 @@ class Changes:
     """The differences, each kind sorted by name."""
 
     hours: float = 0.0
-    """Since the session was last used."""
+    """Since the last message of the conversation."""
     changed: tuple[str, ...] = ()
     """Paths of files whose content is another one."""
     gone: tuple[str, ...] = ()
@@ -66,7 +75,7 @@ class Changes:
     missing: tuple[Variable, ...] = ()
     """Variables that this kernel lacks; `cell` says which cell made each, where it is known."""
     different: tuple[VariableChange, ...] = ()
-    """Variables of another type or shape than then."""
+    """Variables of another type, shape or content than then."""
     git_then: Git | None = None
     """Where the repository stood, when it stands elsewhere now; else both are None."""
     git_now: Git | None = None
@@ -84,9 +93,10 @@ def changes_since(state: SessionState, present: Present) -> Changes:
     for path in sorted(state.reads):
         paths.setdefault(present.files.get(path, "unchecked"), []).append(path)
     missing, different = _variables(state.namespace, present.variables)
+    last = max((record.ts for record in state.records), default=state.last_ts)
     moved = _moved(state.header.git if state.header else None, present.git)
     return Changes(
-        hours=max(present.now - state.last_ts, 0.0) / 3600 if state.last_ts else 0.0,
+        hours=max(present.now - last, 0.0) / 3600 if last else 0.0,
         changed=tuple(paths.get("changed", ())),
         gone=tuple(paths.get("gone", ())),
         unreadable=tuple(paths.get("unreadable", ())),
@@ -111,26 +121,61 @@ def reminder_text(changes: Changes) -> str:
     return "\n".join(lines)
 
 
+def untold(changes: Changes, state: SessionState) -> Changes:
+    """The changes but for those that a reminder in the conversation names already.
+
+    A file that was read again after the reminder counts anew. Variables are left as they are: what
+    a reminder says of them is recorded with it.
+    """
+    told = _told(state.records)
+
+    def news(heading: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(
+            path for path in paths if told.get((heading, _shown(path)), 0.0) <= state.reads[path].ts
+        )
+
+    moved = list(_git_words(changes.git_then, changes.git_now))
+    stale = bool(moved) and all((_MOVED, words) in told for words in moved)
+    return replace(
+        changes,
+        changed=news(_CHANGED, changes.changed),
+        gone=news(_GONE, changes.gone),
+        unreadable=news(_UNREADABLE, changes.unreadable),
+        unchecked=news(_UNCHECKED, changes.unchecked),
+        git_then=None if stale else changes.git_then,
+        git_now=None if stale else changes.git_now,
+    )
+
+
+def _told(records: Iterable[MessageRecord]) -> dict[tuple[str, str], float]:
+    """What reminders name, by heading and item, and when they were given last."""
+    told: dict[tuple[str, str], float] = {}
+    for record in records:
+        lines = "\n".join(map(block_text, record.content)) if record.origin == "reminder" else ""
+        for line in lines.splitlines():
+            heading, colon, items = line.removeprefix("- ").partition(": ")
+            if colon and line.startswith("- "):
+                told |= {(heading, item): record.ts for item in items.split(_BETWEEN)}
+    return told
+
+
 def _parts(changes: Changes) -> Iterator[tuple[str, list[str]]]:
-    yield "Repository moved", list(_git_words(changes.git_then, changes.git_now))
-    yield "Files changed since you read them; read them again first", _paths(changes.changed)
-    yield "Files that no longer exist", _paths(changes.gone)
-    yield "Files that cannot be read now", _paths(changes.unreadable)
-    yield "Files not checked (too many or too big)", _paths(changes.unchecked)
+    yield _MOVED, list(_git_words(changes.git_then, changes.git_now))
+    yield _CHANGED, _paths(changes.changed)
+    yield _GONE, _paths(changes.gone)
+    yield _UNREADABLE, _paths(changes.unreadable)
+    yield _UNCHECKED, _paths(changes.unchecked)
     yield "Variables this kernel lacks", [_variable_words(item) for item in changes.missing]
     yield (
         "Variables that are something else now",
-        [
-            f"{_shown(item.then.name)}: was {_kind(item.then)}, is {_kind(item.now)}"
-            for item in changes.different
-        ],
+        [_difference_words(item) for item in changes.different],
     )
 
 
 def _line(heading: str, items: list[str], room: int) -> str:
     rest = len(items) - room
     named = [*items[:room], *([f"{rest} more"] if rest > 0 else [])]
-    return f"- {heading}: {'; '.join(named)}"
+    return f"- {heading}: {_BETWEEN.join(named)}"
 
 
 def _variables(
@@ -147,10 +192,12 @@ def _variables(
 def _differs(pair: VariableChange) -> bool:
     """Only what was recorded then can differ: older sessions hold bare names."""
     then, now = pair.then, pair.now
-    other_type = bool(then.type) and bool(now.type) and then.type != now.type
-    return other_type or (
-        then.shape is not None and now.shape is not None and then.shape != now.shape
+    pairs = (
+        (then.type, now.type),
+        (then.shape, now.shape),
+        (then.fingerprint, now.fingerprint),
     )
+    return any(old != new for old, new in pairs if old not in ("", None) and new not in ("", None))
 
 
 def _moved(then: Git | None, now: Git | None) -> tuple[Git, Git] | None:
@@ -173,9 +220,16 @@ def _git_words(then: Git | None, now: Git | None) -> Iterator[str]:
 
 def _variable_words(variable: Variable) -> str:
     kind = _kind(variable)
-    made = f"made by cell {_shown(variable.cell)}" if variable.cell else ""
+    number = f"In [{variable.cell_count}]" if variable.cell_count is not None else ""
+    cell = " ".join(part for part in (_shown(variable.cell), number) if part)
+    made = f"made by cell {cell}" if cell else ""
     about = ", ".join(part for part in (kind, made) if part)
     return f"{_shown(variable.name)} ({about})" if about else _shown(variable.name)
+
+
+def _difference_words(change: VariableChange) -> str:
+    name, was, now = _shown(change.then.name), _kind(change.then), _kind(change.now)
+    return f"{name}: was {was}, is {now}" if was != now else f"{name}: {now} of other content"
 
 
 def _kind(variable: Variable) -> str:
