@@ -7,6 +7,7 @@ cannot do without comes back unknown and raw, with the reason, for the reader to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import cast, get_args
 
 from mewcode_nb.blocks import sound_block
@@ -57,24 +58,19 @@ class _MissingError(ValueError):
 
 
 class _Source:
-    """Typed, forgiving access to the fields of an object; remembers which were asked for."""
+    """Typed, forgiving access to the fields of an object."""
 
-    __slots__ = ("_asked", "_value")
+    __slots__ = ("_value", "get")
 
     def __init__(self, value: JsonObject) -> None:
         self._value = value
-        self._asked = {"type"}
+        self.get = value.get
 
     def __contains__(self, key: str) -> bool:
         return key in self._value
 
-    def get(self, key: str) -> Json:
-        self._asked.add(key)
-        return self._value.get(key)
-
     def text(self, key: str, default: str = "") -> str:
-        self._asked.add(key)  # not by `get`: most fields of most records are texts
-        value = self._value.get(key, default)
+        value = self.get(key)
         return value if isinstance(value, str) else default
 
     def needed(self, key: str) -> str:
@@ -107,10 +103,12 @@ class _Source:
         value = self.get(key)
         return value if isinstance(value, list) else []
 
-    def rest(self) -> JsonObject:
-        if self._value.keys() <= self._asked:
+    def rest(self, kind: type) -> JsonObject:
+        """What is not a field of that class of records."""
+        known = _KNOWN[kind]
+        if self._value.keys() <= known:
             return {}
-        return {key: item for key, item in self._value.items() if key not in self._asked}
+        return {key: item for key, item in self._value.items() if key not in known}
 
 
 def _session(source: _Source) -> SessionRecord:
@@ -124,7 +122,7 @@ def _session(source: _Source) -> SessionRecord:
         model=source.text("model"),
         parent=Parent(parent.text("id"), parent.text("at")) if parent else None,
         git=Git(git.text("branch"), git.text("head")) if git else None,
-        extra=source.rest(),
+        extra=source.rest(SessionRecord),
     )
 
 
@@ -148,7 +146,7 @@ def _message(source: _Source) -> MessageRecord:
         model=source.text("model"),
         message_id=source.text("message_id"),
         incomplete=source.get("incomplete") is True,
-        extra=source.rest(),
+        extra=source.rest(MessageRecord),
     )
 
 
@@ -157,7 +155,7 @@ def _blocks(content: Json) -> tuple[Block, ...]:
         return (sound_block(content),)
     if not isinstance(content, list):
         raise _MissingError("no content")
-    return tuple(sound_block(part) for part in content)
+    return tuple([sound_block(part) for part in content])
 
 
 def _usage(source: _Source | None) -> Usage | None:
@@ -180,7 +178,7 @@ def _spill(source: _Source) -> SpillRecord:
         sha256=source.text("sha256"),
         preview=source.needed("preview"),
         target=source.text("target", "result"),
-        extra=source.rest(),
+        extra=source.rest(SpillRecord),
     )
 
 
@@ -201,7 +199,7 @@ def _compact(source: _Source) -> CompactRecord | LegacyCompact:
         coverage=source.object("coverage") or {},
         checkpoint=source.object("checkpoint") or {},
         offset=source.count("offset") if has_offset else None,
-        extra=source.rest(),
+        extra=source.rest(CompactRecord),
     )
 
 
@@ -213,11 +211,13 @@ def _sections(summary: Json) -> tuple[Section, ...]:
 
 
 def _uncompact(source: _Source) -> UncompactRecord:
-    return UncompactRecord(source.number("ts"), source.needed("compact"), source.rest())
+    return UncompactRecord(
+        source.number("ts"), source.needed("compact"), source.rest(UncompactRecord)
+    )
 
 
 def _rewind(source: _Source) -> RewindRecord:
-    return RewindRecord(source.number("ts"), source.needed("to"), source.rest())
+    return RewindRecord(source.number("ts"), source.needed("to"), source.rest(RewindRecord))
 
 
 def _read(source: _Source) -> ReadRecord:
@@ -227,7 +227,7 @@ def _read(source: _Source) -> ReadRecord:
         sha256=source.text("sha256"),
         mtime=source.number("mtime"),
         bytes=source.count("bytes"),
-        extra=source.rest(),
+        extra=source.rest(ReadRecord),
     )
 
 
@@ -239,7 +239,7 @@ def _namespace(source: _Source) -> NamespaceRecord:
         changed=_variables(source.list("changed")),
         removed=source.texts("removed"),
         used=_variables(source.list("used")),
-        extra=source.rest(),
+        extra=source.rest(NamespaceRecord),
     )
 
 
@@ -264,9 +264,16 @@ def _variable(source: _Source) -> Variable:
 
 
 def _meta(source: _Source) -> MetaRecord:
-    return MetaRecord(source.number("ts"), source.rest())
+    return MetaRecord(source.number("ts"), source.rest(MetaRecord))
 
 
+_KNOWN: Mapping[type, frozenset[str]] = {
+    kind: frozenset({"type", *(item.name for item in fields(kind))} - {"extra", "facts"})
+    for kind in (
+        *(SessionRecord, MessageRecord, SpillRecord, CompactRecord, UncompactRecord),
+        *(RewindRecord, ReadRecord, NamespaceRecord, MetaRecord),
+    )
+}
 _ROLES = frozenset(get_args(Role))
 _ORIGINS = frozenset(get_args(Origin))
 _PARSERS: Mapping[str, Callable[[_Source], Record]] = {

@@ -16,11 +16,18 @@ import threading
 import pytest
 
 from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
+from mewcode_nb.events import Usage
 from mewcode_nb.session.files import RealFiles
 from mewcode_nb.session.load import load
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.reader import read_log
-from mewcode_nb.session.records import Damage, MessageRecord, MetaRecord, SessionRecord
+from mewcode_nb.session.records import (
+    Damage,
+    MessageRecord,
+    MetaRecord,
+    SessionRecord,
+    to_line,
+)
 
 LONG = bool(os.environ.get("MEWCODE_LONG"))
 
@@ -207,6 +214,27 @@ def test_s_13_file_grows_by_what_is_said_and_not_by_what_was_said_before(new_log
     assert len(growth) == 1
     contents = sum(len(text) for text in texts(load(log.folder)))
     assert log.path.stat().st_size <= 1.5 * contents + 200
+
+
+def test_g19_session_of_100_plain_turns_costs_200_syncs_and_little_but_its_words(new_log, said):
+    files = CountedFiles()
+    log = new_log(files=files)
+    files.calls.clear()
+    words = "so many words to be said about the table of customers " * 12
+    usage = Usage(30, 0, 4000, 57)
+    records = []
+    for turn in range(1, 101):
+        asked = said(f"{turn} {words}", identity=f"u{turn:04}", turn=turn)
+        answer = {"usage": usage, "model": "claude-sonnet-5-5", "message_id": f"msg_{turn}"}
+        told = said(f"{turn} {words}", "assistant", f"a{turn:04}", turn=turn, **answer)
+        for record in (asked, told):
+            log.append([record])
+            records.append(record)
+    assert files.calls.count("sync") == files.calls.count("write") == 200
+    size = log.path.stat().st_size
+    bare = (json.dumps({"role": r.role, "content": r.content}) for r in records)
+    assert size <= 1.05 * sum(len(to_line(record)) for record in records)
+    assert size <= 1.3 * sum(len(text) for text in bare)
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace on this machine")
@@ -503,6 +531,18 @@ def test_g5_file_system_that_cannot_lock_is_said_and_the_session_goes_on(new_log
     assert "No locks available" in log.notice
     log.append([said("a")])
     assert texts(load(log.folder)) == ["a"]
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace on this machine")
+def test_g5_lock_that_is_never_to_be_had_is_told_in_one_line_and_soon(new_log):
+    log = new_log()
+    log.close()
+    prefix = ("strace", "-f", "-qq", "-e", "trace=flock", "-e", "inject=flock:error=EWOULDBLOCK")
+    answer = open_elsewhere(log.folder, *prefix)
+    if not answer:
+        pytest.skip("tracing is not permitted here")
+    assert answer.startswith(f"SessionLocked session {log.id} is being written by another process")
+    assert answer.endswith("close it there first, or fork it and go on in the copy")
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace on this machine")
