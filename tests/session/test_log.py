@@ -537,7 +537,7 @@ def test_g5_file_system_that_cannot_lock_is_said_and_the_session_goes_on(new_log
 def test_g5_lock_that_is_never_to_be_had_is_told_in_one_line_and_soon(new_log):
     log = new_log()
     log.close()
-    prefix = ("strace", "-f", "-qq", "-e", "trace=flock", "-e", "inject=flock:error=EWOULDBLOCK")
+    prefix = ("strace", "-f", "-qq", "-e", "trace=flock", "-e", "inject=flock:error=EAGAIN")
     answer = open_elsewhere(log.folder, *prefix)
     if not answer:
         pytest.skip("tracing is not permitted here")
