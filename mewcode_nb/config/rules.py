@@ -87,6 +87,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "language": Rule(str, "free", choices=("auto", "en", "zh")),
         "preload": Rule(bool),
         "instructions_fallback": Rule(bool, "free"),
+        "rerun": Rule(str, "free", choices=("stored", "fresh")),
         "local": Rule(bool),
     }
 )

@@ -46,5 +46,7 @@ class Settings:
     """Import the SDK on a quiet kernel after the loading cell has ended."""
     instructions_fallback: bool = True
     """Read AGENTS.md or CLAUDE.md of the root where there is no MEWCODE.md."""
+    rerun: str = "stored"
+    """stored or fresh: what a cell gets that is run again unchanged."""
     local: bool = False
     """For small local models: recover tool calls written as text, no cache marks, no thinking."""

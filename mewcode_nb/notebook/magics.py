@@ -79,6 +79,7 @@ class MewcodeMagics(Magics):
     language = _text("The language of our own words: auto, en or zh.")
     preload = _switch("Import the SDK on a quiet kernel after the loading cell has ended.")
     instructions_fallback = _switch("Read AGENTS.md or CLAUDE.md where there is no MEWCODE.md.")
+    rerun = _text("What an unchanged cell that is run again gets: stored or fresh.")
     local = _switch("For small local models: recover tool calls that were written as text.")
 
     idle_preload: IdlePreload

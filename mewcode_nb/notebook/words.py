@@ -38,6 +38,7 @@ SETTING_NAMES = (
     "language",
     "preload",
     "instructions_fallback",
+    "rerun",
     "local",
 )
 
