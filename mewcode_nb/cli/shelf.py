@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mewcode_nb.cli.words import Words
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound, UsageError
 from mewcode_nb.paths import project_root, user_home
+from mewcode_nb.session.find import in_trash
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.reader import read_log
 from mewcode_nb.session.records import LegacyCompact, MessageRecord, Record, SessionRecord
@@ -34,19 +35,15 @@ def open_library(folder: Path) -> Library:
 
 
 def find_trashed(library: Library, named: str, words: Words) -> tuple[FolderStore, TrashedSession]:
-    """The one in the trash whose id begins so, and its store; raises SessionNotFound."""
-    found = [
-        (store, item)
-        for store in library.stores(project=True)
-        for item in store.trashed()
-        if item.info.id.startswith(named)
-    ]
-    exact = [(store, item) for store, item in found if item.info.id == named]
-    if len(exact) == 1 or len(found) == 1:
-        return (exact or found)[0]
-    if not found or not named:
+    """The one in the trash with this id or title, and its store; raises SessionNotFound."""
+    stores = library.stores(project=True)
+    places = [(store, item) for store in stores for item in store.trashed()]
+    found = in_trash([item for _, item in places], named)
+    if len(found) == 1:
+        return next(place for place in places if place[1] is found[0])
+    if not found:
         raise SessionNotFound(words("not_trashed", id=named), remedy=words("see_trash"))
-    ids = ", ".join(item.info.id for _, item in found)
+    ids = ", ".join(item.info.id for item in found)
     raise AmbiguousSession(words("several_trashed", id=named, ids=ids), remedy=words("more_id"))
 
 

@@ -17,7 +17,7 @@ from mewcode_nb.notebook.cell_names import cell_names
 from mewcode_nb.notebook.picker import Scope, SearchHit, SearchStep
 from mewcode_nb.notebook.resume_words import ResumeWords
 from mewcode_nb.session.belongs import read_notebook
-from mewcode_nb.session.find import LAST, choose
+from mewcode_nb.session.find import LAST, choose, in_trash
 from mewcode_nb.session.query import parse_query
 from mewcode_nb.session.records import MetaRecord
 from mewcode_nb.session.search import search_session
@@ -125,9 +125,8 @@ class SessionActions:
         return self._keep([found or self._named(name)])[0]
 
     def find_trashed(self, name: str) -> TrashedSession:
-        """The one in the trash whose id begins so; SessionNotFound, AmbiguousSession."""
-        found = [item for item in self.trashed() if item.info.id.startswith(name)]
-        found = [item for item in found if item.info.id == name] or found
+        """The one in the trash with this id or title; SessionNotFound, AmbiguousSession."""
+        found = in_trash(self.trashed(), name)
         if not found:
             text = self._words("not_trashed", name=repr(name))
             raise SessionNotFound(text, remedy=self._words("see_trash"))
@@ -161,8 +160,8 @@ class SessionActions:
 
     def _not_there(self, name: str) -> SessionNotFound:
         text = self._words("none_called", name=repr(name))
-        if any(item.info.id == name for item in self.trashed()):
-            return SessionNotFound(text, remedy=self._words("in_trash", id=name))
+        if found := in_trash(self.trashed(), name):
+            return SessionNotFound(text, remedy=self._words("in_trash", id=found[0].info.id))
         return SessionNotFound(text, remedy=self._words("list_them"))
 
     def _annotate(self, info: SessionInfo, key: str, value: Json) -> SessionInfo:

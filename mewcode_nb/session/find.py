@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound
 from mewcode_nb.session.failure import WHERE_LISTED
-from mewcode_nb.session.info import SessionInfo
+from mewcode_nb.session.info import SessionInfo, TrashedSession
 
-__all__ = ["LAST", "by_id", "by_title", "choose"]
+__all__ = ["LAST", "by_id", "by_title", "choose", "in_trash"]
 
 LAST = "last"
 _SHOWN = 10
@@ -30,6 +30,16 @@ def by_title(infos: Sequence[SessionInfo], name: str) -> tuple[SessionInfo, ...]
         return whole
     start = wanted.removesuffix("…").removesuffix("...").rstrip()
     return tuple(info for title, info in titled if start and title.startswith(start))
+
+
+def in_trash(items: Sequence[TrashedSession], name: str) -> tuple[TrashedSession, ...]:
+    """What of the trash is meant by an id, by its beginning, or by a title."""
+    named = by_id((item.info.id for item in items), name)
+    if name in named:
+        named = (name,)
+    elif not named:
+        named = tuple(info.id for info in by_title([item.info for item in items], name))
+    return tuple(item for item in items if item.info.id in named)
 
 
 def choose(found: Sequence[SessionInfo], name: str) -> SessionInfo:

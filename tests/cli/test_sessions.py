@@ -135,6 +135,8 @@ def test_a_deleted_session_comes_back(run, new_session):
     assert identity in trash
     assert "removed by you" in trash
     run("sessions", "restore", identity[:-2])
+    run("sessions", "delete", "Mine")
+    assert identity in run("sessions", "restore", "mine")
     assert identity in run("sessions", "list")
     assert "The trash is empty" in run("sessions", "trash")
 
