@@ -8,22 +8,26 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeAlias, cast
 
 from benchmarks.report import Budget, Report, main, middle, ratio
 from mewcode_nb.events import Usage
 from mewcode_nb.messages import text_block
-from mewcode_nb.session.files import RealFiles
+from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import MessageRecord, Record, SessionRecord, to_line
 
 TURNS, SEED_TURNS, ROUNDS, CALLS = 100, 40, 5, 3
-OURS, FLOOR, EACH = "mewcode_nb", "write + fdatasync per boundary", "write + fdatasync per message"
+OURS, FLOOR = "mewcode_nb", "write + fdatasync per boundary"
 SEEDS = f"fsync each, history again each turn ({SEED_TURNS} turns)"
 SAVER = "LangGraph SqliteSaver, a step a message"
 WORDS = "so many words to be said about the table of customers " * 22
+
+Batches: TypeAlias = list[list[Record]]
+Way: TypeAlias = Callable[[Path], AbstractContextManager[Callable[[Batches], object]]]
 
 
 class CountedFiles:
@@ -38,24 +42,49 @@ class CountedFiles:
 
 
 def measure() -> Report:
-    """Whole sessions in rotated order; the wasteful ways once each."""
-    batches = [_turn(number) for number in range(1, TURNS + 1)]
-    ways = {OURS: _ours, FLOOR: _floor, EACH: _each}
-    taken: dict[str, list[list[float]]] = {name: [] for name in ways}
-    counts: dict[str, tuple[int, int]] = {}
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        for turn in range(ROUNDS):
-            names = list(ways)[turn % 3 :] + list(ways)[: turn % 3]
-            for name in names:
-                place = Path(folder) / f"{turn}-{names.index(name)}"
-                times, *counts[name] = ways[name](place, batches)
+    """Turn by turn in alternating order; the wasteful ways once each."""
+    turns = [_turn(number) for number in range(1, TURNS + 1)]
+    taken: dict[str, list[list[float]]] = {OURS: [], FLOOR: []}
+    with tempfile.TemporaryDirectory(dir=".") as place:
+        folder = Path(place)
+        for number in range(ROUNDS):
+            for name, times in _beside({OURS: _ours, FLOOR: _floor}, folder, turns, number):
                 taken[name].append(times)
-        for name, way, turns in ((SEEDS, _seeds, SEED_TURNS), (SAVER, _saver, TURNS)):
-            if found := way(Path(folder) / name[:6], batches[:turns]):
-                times, *counts[name] = found
-                taken[name] = [times]
-        plain = _plain_turn(Path(folder) / "plain")
-    return _report(batches, taken, counts, plain)
+        sizes = {name: _size(folder / f"{ROUNDS - 1} {name}") for name in taken}
+        for name, way, count in ((SEEDS, _seeds, SEED_TURNS), (SAVER, _saver(), TURNS)):
+            if way is not None:
+                taken[name] = [times for _, times in _beside({name: way}, folder, turns[:count], 0)]
+                sizes[name] = _size(folder / f"0 {name}")
+        syncs = (
+            _syncs(folder / "plain", [turns[0][:1] + turns[0][-1:]]),
+            _syncs(folder / "all", turns),
+        )
+    return _report(turns, taken, sizes, syncs)
+
+
+def _beside(
+    ways: dict[str, Way], folder: Path, turns: list[Batches], number: int
+) -> list[tuple[str, list[float]]]:
+    """Seconds of each turn for each way; who goes first changes with every turn."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    with ExitStack() as stack:
+        for name in ways:
+            (folder / f"{number} {name}").mkdir()
+        writers = [
+            (name, stack.enter_context(way(folder / f"{number} {name}")))
+            for name, way in ways.items()
+        ]
+        for turn in turns:
+            for name, write in writers:
+                start = time.perf_counter()
+                write(turn)
+                times[name].append(time.perf_counter() - start)
+            writers.reverse()
+    return list(times.items())
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _turn(number: int) -> list[list[Record]]:
@@ -85,99 +114,87 @@ def _message(turn: int, place: int, role: str, content: list) -> MessageRecord:
     )
 
 
-def _ours(folder: Path, turns: Sequence[list[list[Record]]]) -> tuple[list[float], int, int]:
-    files = CountedFiles()
-    log = SessionLog.create(
-        folder, SessionRecord(0.0, ""), clock=time.time, random=random.Random(1), files=files
-    )
-    files.syncs = 0
-    times = [_timed(lambda turn=turn: [log.append(batch) for batch in turn]) for turn in turns]
+@contextmanager
+def _ours(folder: Path, files: FileOps | None = None) -> Iterator[Callable[[Batches], object]]:
+    header, source = SessionRecord(0.0, ""), random.Random(1)
+    log = SessionLog.create(folder, header, clock=time.time, random=source, files=files)
+    yield lambda turn: [log.append(batch) for batch in turn]
     log.close()
-    return times, log.path.stat().st_size, files.syncs
 
 
-def _plain_turn(folder: Path) -> int:
-    """Syncs of a turn without tools: the prompt, the answer."""
-    first, *_, last = _turn(1)
-    return _ours(folder, [[first, last]])[2]
+def _syncs(folder: Path, turns: list[Batches]) -> int:
+    """Syncs of ours for those turns, the making of the session not counted."""
+    files = CountedFiles()
+    with _ours(folder, cast("FileOps", files)) as write:
+        files.syncs = 0
+        for turn in turns:
+            write(turn)
+        return files.syncs
 
 
-def _floor(folder: Path, turns: Sequence[list[list[Record]]]) -> tuple[list[float], int, int]:
-    return _written(folder, turns, lambda turn: [b"".join(map(to_line, b)) for b in turn])
-
-
-def _each(folder: Path, turns: Sequence[list[list[Record]]]) -> tuple[list[float], int, int]:
-    return _written(folder, turns, lambda turn: [to_line(r) for b in turn for r in b])
-
-
-def _written(
-    folder: Path,
-    turns: Sequence[list[list[Record]]],
-    parts: Callable[[list[list[Record]]], list[bytes]],
-) -> tuple[list[float], int, int]:
+@contextmanager
+def _floor(folder: Path) -> Iterator[Callable[[Batches], object]]:
     """Lines made beforehand: what is timed is the system alone."""
-    made = [parts(turn) for turn in turns]
+    made = {turn: _lines(_turn(turn)) for turn in range(1, TURNS + 1)}
     with _opened(folder) as fd:
 
-        def write(turn: list[bytes]) -> None:
-            for data in turn:
+        def write(turn: Batches) -> None:
+            for data in made[turn[0][0].turn]:
                 os.write(fd, data)
                 os.fdatasync(fd)
 
-        times = [_timed(lambda turn=turn: write(turn)) for turn in made]
-        return times, os.fstat(fd).st_size, sum(map(len, made))
+        yield write
 
 
-def _seeds(folder: Path, turns: Sequence[list[list[Record]]]) -> tuple[list[float], int, int]:
+def _lines(turn: Batches) -> list[bytes]:
+    return [b"".join(map(to_line, batch)) for batch in turn]
+
+
+@contextmanager
+def _seeds(folder: Path) -> Iterator[Callable[[Batches], object]]:
     """A marker and the whole history anew after each turn, one sync a line."""
     history: list[bytes] = []
-    syncs = 0
     with _opened(folder) as fd:
 
-        def write(turn: list[list[Record]]) -> int:
-            fresh = [to_line(record) for batch in turn for record in batch]
+        def write(turn: Batches) -> None:
+            fresh = _lines(turn)
             history.extend(fresh)
-            lines = [*fresh, b'{"type":"compact"}\n', *history]
-            for line in lines:
+            for line in (*fresh, b'{"type":"compact"}\n', *history):
                 os.write(fd, line)
                 os.fsync(fd)
-            return len(lines)
 
-        times = []
-        for turn in turns:
-            start = time.perf_counter()
-            syncs += write(turn)
-            times.append(time.perf_counter() - start)
-        return times, os.fstat(fd).st_size, syncs
+        yield write
 
 
-def _saver(
-    folder: Path, turns: Sequence[list[list[Record]]]
-) -> tuple[list[float], int, int] | None:
+def _saver() -> Way | None:
     """A checkpoint of the whole state for each message; None where it is not installed."""
     try:
         from langgraph.checkpoint.base import empty_checkpoint
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:
         return None
-    path = folder.with_suffix(".sqlite")
-    saver = SqliteSaver(sqlite3.connect(path, check_same_thread=False))
-    where = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
-    history: list[object] = []
 
-    def write(turn: list[list[Record]]) -> None:
-        for batch in turn:
-            history.extend(json.loads(to_line(record)) for record in batch)
-            checkpoint = {**empty_checkpoint(), "channel_values": {"messages": history}}
-            saver.put(where, checkpoint, {"source": "loop", "step": len(history)}, {})
+    @contextmanager
+    def saver(folder: Path) -> Iterator[Callable[[Batches], object]]:
+        connection = sqlite3.connect(folder / "saver.sqlite", check_same_thread=False)
+        keeper = SqliteSaver(connection)
+        where = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
+        history: list[object] = []
 
-    times = [_timed(lambda turn=turn: write(turn)) for turn in turns]
-    return times, path.stat().st_size, 0
+        def write(turn: Batches) -> None:
+            for batch in turn:
+                history.extend(json.loads(to_line(record)) for record in batch)
+                checkpoint = {**empty_checkpoint(), "channel_values": {"messages": history}}
+                keeper.put(where, checkpoint, {"source": "loop", "step": len(history)}, {})
+
+        yield write
+        connection.close()
+
+    return saver
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    folder.mkdir()
     fd = os.open(folder / "log", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         yield fd
@@ -185,36 +202,29 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def _report(
-    batches: list[list[list[Record]]],
+    batches: list[Batches],
     taken: dict[str, list[list[float]]],
-    counts: dict[str, tuple[int, int]],
-    plain: int,
+    sizes: dict[str, int],
+    syncs: tuple[int, int],
 ) -> Report:
     records = [record for turn in batches for batch in turn for record in batch]
     lines = sum(len(to_line(record)) for record in records)
     bare = sum(len(_bare(record)) for record in records)
-    turns = {name: [t for times in runs for t in times] for name, runs in taken.items()}
-    usual = {name: middle(times) for name, times in turns.items()}
+    usual = {name: middle([t for times in runs for t in times]) for name, runs in taken.items()}
     rows = tuple(
         (
             name,
             f"{usual[name] * 1e3:.2f}",
             ratio(usual[name], usual[FLOOR]),
-            f"{counts[name][0] / 1e6:.2f}",
-            ratio(counts[name][0], lines * len(taken[name][0]) / TURNS),
-            _late(taken[name]),
+            f"{sizes[name] / 1e6:.2f}",
+            ratio(sizes[name], lines * len(taken[name][0]) / TURNS),
+            ratio(*_ends(taken[name])),
         )
         for name in taken
     )
-    size, syncs = counts[OURS]
-    early, late = _ends(taken[OURS])
+    late, early = _ends(taken[OURS])
+    floor_late, floor_early = _ends(taken[FLOOR])
     saver = "in the table" if SAVER in taken else "not measured: it is not installed"
     return Report(
         f"Durable append, {TURNS} turns of 8 messages",
@@ -222,15 +232,20 @@ def _report(
         rows,
         (
             Budget("time vs one fdatasync per boundary", usual[OURS] / usual[FLOOR], 1.1),
-            Budget("bytes on disk vs records", size / lines, 1.05),
-            Budget("bytes on disk vs bare messages", size / bare, 1.3),
-            Budget("syncs of a turn without tools", plain, 2),
-            Budget("last 10 turns vs first 10", late / early, 1.1),
+            Budget("bytes on disk vs records", sizes[OURS] / lines, 1.05),
+            Budget("bytes on disk vs bare messages", sizes[OURS] / bare, 1.3),
+            Budget("syncs of a turn without tools", syncs[0], 2),
+            Budget(
+                "last 10 turns vs first 10, each vs the floor",
+                (late / floor_late) / (early / floor_early),
+                1.1,
+            ),
         ),
         (
-            f"Medians over {ROUNDS} sessions in rotated order; the wasteful ways once each.",
-            f"{syncs} syncs for {TURNS} turns of three rounds of tools: 8 moments each.",
+            f"Medians over {ROUNDS} sessions, ours and the floor turn by turn, each first in turn.",
+            f"{syncs[1]} syncs for {TURNS} turns of three rounds of tools: 8 moments each.",
             "Bare messages are role and content as JSON, without id, time, turn, usage.",
+            "Each turn's own cost is compared with the floor's in the same turn: disks have moods.",
             f"LangGraph's SqliteSaver: {saver}.",
         ),
     )
@@ -241,13 +256,8 @@ def _bare(record: Record) -> str:
 
 
 def _ends(runs: list[list[float]]) -> tuple[float, float]:
-    """Medians of the first and the last ten turns."""
-    return middle([t for r in runs for t in r[:10]]), middle([t for r in runs for t in r[-10:]])
-
-
-def _late(runs: list[list[float]]) -> str:
-    early, late = _ends(runs)
-    return ratio(late, early)
+    """Medians of the last and the first ten turns."""
+    return middle([t for r in runs for t in r[-10:]]), middle([t for r in runs for t in r[:10]])
 
 
 if __name__ == "__main__":

@@ -300,9 +300,10 @@ def to_json(record: Record) -> JsonObject:
     if isinstance(record, LegacyCompact):
         return {"type": "compact", "ts": record.ts}
     if isinstance(record, MetaRecord):
-        return _headed("meta", record.ts, record.facts)
-    known = dict(_spoken_fields(record))
-    return _headed(_TYPES[type(record)], record.ts, known, record.extra)
+        return _with({"type": "meta", "ts": record.ts}, record.facts)
+    value: JsonObject = {"type": _TYPES[type(record)], "ts": record.ts}
+    value.update(_spoken_fields(record))
+    return _with(value, record.extra)
 
 
 def to_line(record: Record) -> bytes:
@@ -311,21 +312,21 @@ def to_line(record: Record) -> bytes:
     Lone surrogates become U+FFFD, NaN null; raises ValueError when the line is over `LINE_LIMIT`.
     """
     value = to_json(record)
-    if _too_deep(value):
-        value = cast("JsonObject", clean_json(value))
     try:
         line = _encode(value)
     except (ValueError, RecursionError):
+        line = _encode(cast("JsonObject", clean_json(value)))
+    # What opens fewer lists and objects than that cannot be nested deeper: most lines are done.
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _too_deep(value):
         line = _encode(cast("JsonObject", clean_json(value)))
     if len(line) > LINE_LIMIT:
         raise ValueError(f"a record of {len(line)} bytes is over the limit of {LINE_LIMIT}")
     return line
 
 
-def _headed(kind: str, ts: float, *parts: JsonObject) -> JsonObject:
-    value: JsonObject = {"type": kind, "ts": ts}
-    for part in parts:
-        value.update({key: item for key, item in part.items() if key not in value})
+def _with(value: JsonObject, more: JsonObject) -> JsonObject:
+    for key, item in more.items():
+        value.setdefault(key, item)
     return value
 
 
@@ -351,7 +352,7 @@ def _spoken_fields(record: object) -> Iterator[tuple[str, Json]]:
     for name, default in _layout(type(record)):  # type: ignore[arg-type]
         value = getattr(record, name)
         if value != default:
-            yield name, _plain(value)
+            yield name, value if type(value) in _SIMPLE else _plain(value)
 
 
 @cache
@@ -369,12 +370,10 @@ def _default(item: Field[object]) -> object:
 
 
 def _plain(value: object) -> Json:
-    if type(value) in _SIMPLE:
-        return cast("Json", value)
-    if is_dataclass(value):
-        return dict(_spoken_fields(value))
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if type(value) not in _SIMPLE and is_dataclass(value):
+        return dict(_spoken_fields(value))
     return cast("Json", value)
 
 
