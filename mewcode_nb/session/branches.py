@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mewcode_nb.session.records import MessageRecord, PlacedRecord, RewindRecord
+from mewcode_nb.session.records import CompactRecord, MessageRecord, PlacedRecord, RewindRecord
 from mewcode_nb.session.turns import prompt_text
 
 __all__ = ["Branch", "Branches", "read_branches"]
@@ -49,6 +49,8 @@ def read_branches(records: Iterable[PlacedRecord]) -> Branches:
                 tree.add(record, placed.offset)
             case RewindRecord() as record:
                 tree.rewind(record.to)
+            case CompactRecord() as record:
+                tree.compact(record)
             case _:
                 pass
     return tree.branches()
@@ -61,21 +63,28 @@ class _Tree:
         self._at = ""
         self._left: dict[str, None] = {}
         self._undo: str | None = None
+        self._summaries: dict[str, str] = {}
+        self._summary = ""
+
+    def compact(self, record: CompactRecord) -> None:
+        """Where nothing is kept, the summary is all there is to come back to."""
+        self._summaries[record.id] = self._at
+        self._summary = "" if record.keep else record.id
 
     def add(self, record: MessageRecord, offset: int) -> None:
         identity = record.id or f"line-{offset}"
         if identity not in self._parents:  # else a line that was written twice
             self._parents[identity] = self._at
             self._records[identity] = record
-            self._at = identity
+            self._at, self._summary = identity, ""
 
     def rewind(self, to: str) -> None:
-        if to and to not in self._parents:
+        if to and to not in self._parents and to not in self._summaries:
             return  # damage, which the fold passes over as well
-        self._undo = self._at
+        self._undo = self._summary or self._at
         self._left.pop(self._at, None)
         self._left[self._at] = None
-        self._at = to
+        self._at, self._summary = self._summaries.get(to, to), to if to in self._summaries else ""
 
     def branches(self) -> Branches:
         live = set(self._path(self._at))

@@ -46,7 +46,9 @@ def fork_records(state: SessionState, at: str = "") -> tuple[Record, ...]:
     before = [item for item in seen if item.offset < stands]
     head = (*_facts(state), *_lines(state, keep, before))
     tail = _lines(state, later, [item for item in seen if item.offset >= stands])
-    return (*head, _compaction(compaction, keep, head), *tail)
+    moved = _compaction(compaction, keep, head)
+    numbered = replace(moved, checkpoint={**moved.checkpoint, "turns": said[0].turn})
+    return (*head, numbered, *tail)
 
 
 def _up_to(

@@ -6,8 +6,9 @@ compaction and its undoing are ordinary lines that a later line can take back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import cast
 
 from mewcode_nb.blocks import THINKING
@@ -119,17 +120,13 @@ class _Point:
     frames: list[_Frame]
     seen: list[PlacedRecord]
 
-    def cut(self, to: str) -> _Point | None:
-        """The same up to message `to`; None where that is not in it."""
-        if not to:
-            return _Point([], [], self.seen)
-        history, frames = self.live, len(self.frames)
-        while (place := _place(history, to)) is None:
-            if not frames:
-                return None
-            frames -= 1
-            history = self.frames[frames].before
-        return _Point(history[: place + 1], self.frames[:frames], self.seen)
+    def cuts(self, to: str) -> Iterator[_Point | None]:
+        """The same up to message `to`, then before each compaction; None where it is not in it."""
+        histories = [frame.before for frame in self.frames] + [self.live]
+        for frames in range(len(self.frames), -1, -1):
+            place = _place(histories[frames], to)
+            cut = None if place is None else histories[frames][: place + 1]
+            yield None if cut is None else _Point(cut, self.frames[:frames], self.seen)
 
 
 @dataclass(slots=True)
@@ -259,6 +256,8 @@ class _Fold:
             self._report(placed, "a compaction keeps messages that are not there")
         self.frames.append(_Frame(record, self.live))
         self.offsets[record.id] = placed.offset
+        noted = record.checkpoint.get("turns")  # in a fork, the turns before are not in the file
+        self.turns = max(self.turns, noted if isinstance(noted, int) else 0)
         summary = replace(summary_message(record), turn=self.turns)
         self.live = [summary, *(_without_thinking(message) for message in kept.values())]
 
@@ -275,8 +274,7 @@ class _Fold:
         self.live = [*_before_rewound(frame.before, keep, present), *later]
 
     def _rewind(self, record: RewindRecord, placed: PlacedRecord) -> None:
-        points = (_Point(self.live, self.frames, self.seen), *reversed(self.left))
-        found = next((cut for point in points if (cut := point.cut(record.to))), None)
+        found = self._point(record.to)
         end = self.offsets.get(record.to, -1)
         self._demand(reached=not self.floor or (found is not None and end >= self.floor))
         if found is None:
@@ -287,6 +285,14 @@ class _Fold:
         self.live, self.frames = found.live, found.frames
         self.seen = [item for item in found.seen if item.offset < following]
         self.turns = self.live[-1].turn if self.live else 0
+
+    def _point(self, to: str) -> _Point | None:
+        """The latest conversation that ended in that message, compacted ones before the others."""
+        if not to:
+            return _Point([], [], self.seen)
+        points = (_Point(self.live, self.frames, self.seen), *reversed(self.left))
+        rounds = zip_longest(*(point.cuts(to) for point in points))
+        return next((cut for cuts in rounds for cut in cuts if cut), None)
 
     def _leave(self) -> None:
         self.left.append(_Point(self.live, list(self.frames), list(self.seen)))

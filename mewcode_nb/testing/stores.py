@@ -15,67 +15,33 @@ import pytest
 
 from mewcode_nb.errors import AmbiguousSession, SessionError, SessionLocked, SessionNotFound
 from mewcode_nb.events import Usage
-from mewcode_nb.messages import message_text, text_block
 from mewcode_nb.session.records import (
-    Cell,
     CompactRecord,
-    MessageRecord,
-    Parent,
-    Record,
-    RewindRecord,
     Section,
     SessionRecord,
     UnknownRecord,
 )
 from mewcode_nb.session.store import SessionStore
+from mewcode_nb.testing.store_forks import (
+    LATER,
+    ForkConformance,
+    Reopen,
+    answer,
+    made,
+    texts,
+    user,
+)
 
 __all__ = ["StoreConformance"]
 
-Reopen: TypeAlias = "Callable[[], SessionStore]"
 Spoil: TypeAlias = "Callable[[str], None]"
-
-_LATER = 4_000_000_000.0
-"""After every time that a store's clock gives, in seconds since 1970."""
-
-
-def _user(identity: str, text: str, turn: int = 1, ts: float = _LATER) -> MessageRecord:
-    cell = Cell(f"cell-{identity}", "00")
-    return MessageRecord(ts, identity, "user", (text_block(text),), "user", turn, cell)
-
-
-def _answer(identity: str, text: str, turn: int = 1, ts: float = _LATER) -> MessageRecord:
-    return MessageRecord(
-        ts,
-        identity,
-        "assistant",
-        (text_block(text),),
-        "assistant",
-        turn,
-        usage=Usage(10, 20, 30, 5),
-        model="model-x",
-        message_id=f"msg-{identity}",
-    )
-
-
-def _made(store: SessionStore, *records: Record, title: str = "") -> str:
-    """A session with these records that nobody holds."""
-    writer = store.create(SessionRecord(0.0, "", notebook="/n/a.ipynb", project="/n"))
-    writer.append(records)
-    writer.close()
-    if title:
-        store.annotate(writer.id, {"title": title})
-    return writer.id
-
-
-def _texts(store: SessionStore, identity: str) -> list[str]:
-    return [message_text(message.content) for message in store.load(identity).messages]
 
 
 def _ids(store: SessionStore, limit: int | None = None) -> list[str]:
     return [info.id for info in store.list(limit)]
 
 
-class StoreConformance:
+class StoreConformance(ForkConformance):
     """Subclass it as `TestMyStore` and give the fixtures."""
 
     @pytest.fixture
@@ -89,7 +55,7 @@ class StoreConformance:
 
     def test_the_store_gives_id_and_time(self, store: SessionStore) -> None:
         writer = store.create(SessionRecord(0.0, "mine", model="model-x"))
-        writer.append([_user("m1", "Hello.")])
+        writer.append([user("m1", "Hello.")])
         writer.close()
         header = store.load(writer.id).header
         assert header is not None
@@ -98,52 +64,52 @@ class StoreConformance:
         assert header.model == "model-x"
 
     def test_sessions_have_ids_of_their_own(self, store: SessionStore, reopen: Reopen) -> None:
-        made = [_made(view, _user("m1", "a")) for view in (store, reopen(), store, reopen())]
-        assert len(set(made)) == 4
-        assert set(_ids(store)) == set(made)
+        found = [made(view, user("m1", "a")) for view in (store, reopen(), store, reopen())]
+        assert len(set(found)) == 4
+        assert set(_ids(store)) == set(found)
 
     def test_what_append_returned_from_is_seen_by_others(
         self, store: SessionStore, reopen: Reopen
     ) -> None:
         writer = store.create(SessionRecord(0.0, ""))
         for number in range(5):
-            writer.append([_user(f"u{number}", f"{number}?"), _answer(f"a{number}", f"{number}!")])
+            writer.append([user(f"u{number}", f"{number}?"), answer(f"a{number}", f"{number}!")])
             said = [f"{n}{mark}" for n in range(number + 1) for mark in "?!"]
-            assert _texts(reopen(), writer.id) == said
+            assert texts(reopen(), writer.id) == said
         writer.close()
-        assert _texts(reopen(), writer.id) == said
+        assert texts(reopen(), writer.id) == said
 
     def test_a_batch_given_again_counts_once(self, store: SessionStore) -> None:
-        identity = _made(store, _user("m1", "a"), _user("m1", "a"), _answer("m2", "b"))
-        assert _texts(store, identity) == ["a", "b"]
+        identity = made(store, user("m1", "a"), user("m1", "a"), answer("m2", "b"))
+        assert texts(store, identity) == ["a", "b"]
 
     def test_a_session_goes_on_where_it_was(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"))
+        identity = made(store, user("m1", "a"))
         writer = reopen().open(identity)
         assert writer.id == identity
-        writer.append([_answer("m2", "b")])
+        writer.append([answer("m2", "b")])
         writer.close()
-        assert _texts(store, identity) == ["a", "b"]
+        assert texts(store, identity) == ["a", "b"]
 
     def test_any_text_comes_back(self, store: SessionStore, reopen: Reopen) -> None:
         text = "a\nb\r\nc\u2028d\u0085e\x00 \U0001f600 你好 " + "x" * 100_000
-        identity = _made(store, _user("m1", text))
-        assert _texts(reopen(), identity) == [text]
+        identity = made(store, user("m1", text))
+        assert texts(reopen(), identity) == [text]
 
     def test_records_of_a_later_version_are_taken(self, store: SessionStore) -> None:
-        raw = UnknownRecord(_LATER, "future", {"type": "future", "ts": _LATER, "x": [1]})
-        identity = _made(store, _user("m1", "a"), raw, _answer("m2", "b"))
-        assert _texts(store, identity) == ["a", "b"]
+        raw = UnknownRecord(LATER, "future", {"type": "future", "ts": LATER, "x": [1]})
+        identity = made(store, user("m1", "a"), raw, answer("m2", "b"))
+        assert texts(store, identity) == ["a", "b"]
         assert store.find(identity).damage == ""
 
     def test_a_closed_writer_refuses(self, store: SessionStore) -> None:
         writer = store.create(SessionRecord(0.0, ""))
-        writer.append([_user("m1", "a")])
+        writer.append([user("m1", "a")])
         writer.close()
         writer.close()
         with pytest.raises(SessionError):
-            writer.append([_user("m2", "b")])
-        assert _texts(store, writer.id) == ["a"]
+            writer.append([user("m2", "b")])
+        assert texts(store, writer.id) == ["a"]
 
     @pytest.mark.parametrize("identity", ["none", "", ".", "..", "a/b", "../x"])
     @pytest.mark.parametrize(
@@ -152,7 +118,7 @@ class StoreConformance:
     def test_what_is_not_there_is_not_found(
         self, store: SessionStore, method: str, identity: str
     ) -> None:
-        _made(store, _user("m1", "a"))
+        made(store, user("m1", "a"))
         more = {"annotate": ({"title": "t"},), "trash": ("why",)}.get(method, ())
         with pytest.raises(SessionNotFound):
             getattr(store, method)(identity, *more)
@@ -160,7 +126,7 @@ class StoreConformance:
 
     def test_one_writer_at_a_time(self, store: SessionStore, reopen: Reopen) -> None:
         writer = store.create(SessionRecord(0.0, ""))
-        writer.append([_user("m1", "a")])
+        writer.append([user("m1", "a")])
         for view in (store, reopen()):
             with pytest.raises(SessionLocked):
                 view.open(writer.id)
@@ -168,40 +134,40 @@ class StoreConformance:
                 view.annotate(writer.id, {"title": "t"})
             with pytest.raises(SessionLocked):
                 view.trash(writer.id, "why")
-        writer.append([_answer("m2", "b")])
-        assert _texts(reopen(), writer.id) == ["a", "b"]
+        writer.append([answer("m2", "b")])
+        assert texts(reopen(), writer.id) == ["a", "b"]
         writer.close()
         reopen().open(writer.id).close()
 
     def test_a_list_says_which_are_held(self, store: SessionStore, reopen: Reopen) -> None:
-        other = _made(store, _user("m1", "a"))
+        other = made(store, user("m1", "a"))
         writer = store.create(SessionRecord(0.0, ""))
-        writer.append([_user("m1", "a")])
+        writer.append([user("m1", "a")])
         for _ in range(3):  # looking does not disturb the holder
             live = {info.id: info.live for info in reopen().list()}
             assert live == {other: False, writer.id: True}
             assert reopen().find(writer.id).live
-        writer.append([_answer("m2", "b")])
+        writer.append([answer("m2", "b")])
         writer.close()
         assert not any(info.live for info in reopen().list())
 
     def test_lists_go_by_the_last_activity(self, store: SessionStore, reopen: Reopen) -> None:
-        first = _made(store, _user("m1", "a", ts=_LATER + 3))
-        second = _made(store, _user("m1", "a", ts=_LATER + 1))
-        third = _made(store, _user("m1", "a", ts=_LATER + 2))
+        first = made(store, user("m1", "a", ts=LATER + 3))
+        second = made(store, user("m1", "a", ts=LATER + 1))
+        third = made(store, user("m1", "a", ts=LATER + 2))
         assert _ids(store) == [first, third, second]
         assert _ids(reopen(), 2) == [first, third]
         assert store.find("last").id == first
         writer = store.open(second)
-        writer.append([_answer("m2", "b", ts=_LATER + 4)])
+        writer.append([answer("m2", "b", ts=LATER + 4)])
         writer.close()
         assert _ids(store, 1) == [second]
         assert _ids(reopen()) == [second, first, third]
-        assert reopen().find("last").active == _LATER + 4
+        assert reopen().find("last").active == LATER + 4
 
     def test_a_row_tells_of_its_session(self, store: SessionStore, reopen: Reopen) -> None:
-        said = (_user("m1", "Why\n  so?"), _answer("m2", "b"), _user("m3", "c", 2))
-        identity = _made(store, *said, _answer("m4", "d", 2), title="A title")
+        said = (user("m1", "Why\n  so?"), answer("m2", "b"), user("m3", "c", 2))
+        identity = made(store, *said, answer("m4", "d", 2), title="A title")
         store.annotate(identity, {"pin": True})
         (info,) = reopen().list()
         assert info == reopen().find(identity)
@@ -211,12 +177,12 @@ class StoreConformance:
         assert info.cells == {"cell-m1", "cell-m3"}
         assert info.pinned
         assert info.readable
-        assert (info.damage, info.active, info.parent) == ("", _LATER, None)
-        assert 0 < info.created < _LATER
+        assert (info.damage, info.active, info.parent) == ("", LATER, None)
+        assert 0 < info.created < LATER
         assert info.size > 0
 
     def test_facts_can_be_set_and_taken_back(self, store: SessionStore) -> None:
-        identity = _made(store, _user("m1", "a"), title="one")
+        identity = made(store, user("m1", "a"), title="one")
         store.annotate(identity, {"title": "two", "pin": True, "other": [1]})
         assert store.load(identity).meta == {"title": "two", "pin": True, "other": [1]}
         store.annotate(identity, {"title": None, "pin": None})
@@ -225,21 +191,21 @@ class StoreConformance:
         assert store.load(identity).meta == {"other": [1]}
 
     def test_row_11_title_outlives_compaction(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"), _answer("m2", "b"), title="Kept")
+        identity = made(store, user("m1", "a"), answer("m2", "b"), title="Kept")
         writer = store.open(identity)
         for number in range(2):
             summary = (Section("", f"summary {number}"),)
-            writer.append([CompactRecord(_LATER, f"c{number}", "manual", summary)])
-            later = _user(f"u{number}", "x" * 60_000, 2 + number)
-            writer.append([later, _answer(f"a{number}", "y" * 60_000, 2 + number)])
+            writer.append([CompactRecord(LATER, f"c{number}", "manual", summary)])
+            later = user(f"u{number}", "x" * 60_000, 2 + number)
+            writer.append([later, answer(f"a{number}", "y" * 60_000, 2 + number)])
         writer.close()
         info = reopen().find("kept")
         assert (info.id, info.title, info.first_prompt) == (identity, "Kept", "a")
-        assert _texts(store, identity)[0] == "summary 1"
+        assert texts(store, identity)[0] == "summary 1"
 
     def test_names_that_find(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"), title="Sales of March")
-        longer = _made(store, _user("m1", "b"), title="Sales of March, again")
+        identity = made(store, user("m1", "a"), title="Sales of March")
+        longer = made(store, user("m1", "b"), title="Sales of March, again")
         for name in ("Sales of March", "sales OF march"):
             assert reopen().find(name).id == identity
         assert store.find("sales of march, a").id == longer
@@ -249,77 +215,17 @@ class StoreConformance:
             assert store.find(one[:length]).id == one
 
     def test_ambiguous_names_list_what_fits(self, store: SessionStore) -> None:
-        made = [_made(store, _user("m1", "a"), title=f"Sales {n}") for n in range(2)]
-        other = _made(store, _user("m1", "a"), title="Other")
+        several = [made(store, user("m1", "a"), title=f"Sales {n}") for n in range(2)]
+        other = made(store, user("m1", "a"), title="Other")
         with pytest.raises(AmbiguousSession) as told:
             store.find("sales")
-        assert all(identity in str(told.value) for identity in made)
+        assert all(identity in str(told.value) for identity in several)
         assert "Sales 1" in str(told.value)
         assert other not in str(told.value)
 
-    def test_fork_and_original_go_apart(self, store: SessionStore, reopen: Reopen) -> None:
-        said = (_user("m1", "a"), _answer("m2", "b"), _user("m3", "c", 2), _answer("m4", "d", 2))
-        identity = _made(store, *said)
-        fork = store.fork(identity, "m2")
-        fork.append([_user("m5", "e", 2)])
-        writer = store.open(identity)
-        writer.append([_user("m6", "f", 3)])
-        writer.close()
-        fork.close()
-        assert _texts(reopen(), fork.id) == ["a", "b", "e"]
-        assert _texts(reopen(), identity) == ["a", "b", "c", "d", "f"]
-        assert [record.id for record in store.load(fork.id).records] == ["m1", "m2", "m5"]
-        info = store.find(fork.id)
-        assert info.parent == Parent(identity, "m2")
-        assert info.usage == Usage()  # what its parent has paid for
-        assert store.find(identity).parent is None
-
-    def test_a_fork_may_be_taken_of_all(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"), _answer("m2", "b"))
-        fork = store.fork(identity)
-        with pytest.raises(SessionLocked):
-            reopen().open(fork.id)
-        fork.close()
-        assert fork.id != identity
-        assert _texts(reopen(), fork.id) == ["a", "b"]
-        assert store.find(fork.id).parent == Parent(identity, "m2")
-
-    def test_row_9_a_fork_keeps_the_live_branch_only(self, store: SessionStore) -> None:
-        said = (_user("m1", "a"), _answer("m2", "b"), _user("m3", "dead", 2))
-        again = (RewindRecord(_LATER, "m2"), _user("m4", "c", 2))
-        fork = store.fork(_made(store, *said, *again))
-        fork.close()
-        assert _texts(store, fork.id) == ["a", "b", "c"]
-
-    def test_a_held_session_can_be_forked(self, store: SessionStore, reopen: Reopen) -> None:
-        writer = store.create(SessionRecord(0.0, ""))
-        writer.append([_user("m1", "a")])
-        fork = reopen().fork(writer.id)
-        fork.append([_answer("m2", "b")])
-        writer.append([_answer("m3", "c")])
-        fork.close()
-        writer.close()
-        assert _texts(store, writer.id) == ["a", "c"]
-        assert _texts(store, fork.id) == ["a", "b"]
-
-    def test_no_fork_at_a_message_that_is_not_there(self, store: SessionStore) -> None:
-        identity = _made(store, _user("m1", "a"))
-        with pytest.raises(SessionNotFound):
-            store.fork(identity, "m9")
-        assert _ids(store) == [identity]
-
-    def test_a_fork_outlives_its_original(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"))
-        fork = store.fork(identity)
-        fork.close()
-        store.trash(identity, "why")
-        store.purge(identity)
-        assert _ids(reopen()) == [fork.id]
-        assert _texts(reopen(), fork.id) == ["a"]
-
     def test_trash_takes_out_of_sight(self, store: SessionStore, reopen: Reopen) -> None:
-        kept = _made(store, _user("m1", "a"))
-        identity = _made(store, _user("m1", "b"), title="Gone")
+        kept = made(store, user("m1", "a"))
+        identity = made(store, user("m1", "b"), title="Gone")
         store.trash(identity, "because")
         assert _ids(reopen()) == [kept]
         for method in (store.load, store.open, reopen().find):
@@ -332,7 +238,7 @@ class StoreConformance:
             store.trash(identity, "again")
 
     def test_restore_brings_back_the_same(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"), _answer("m2", "b"), title="Back")
+        identity = made(store, user("m1", "a"), answer("m2", "b"), title="Back")
         before, state = store.find(identity), store.load(identity)
         store.trash(identity, "why")
         reopen().restore(identity)
@@ -340,12 +246,12 @@ class StoreConformance:
         assert reopen().load(identity) == state
         assert store.trashed() == ()
         writer = store.open(identity)
-        writer.append([_user("m3", "c", 2)])
+        writer.append([user("m3", "c", 2)])
         writer.close()
-        assert _texts(reopen(), identity) == ["a", "b", "c"]
+        assert texts(reopen(), identity) == ["a", "b", "c"]
 
     def test_purge_is_for_good(self, store: SessionStore, reopen: Reopen) -> None:
-        identity = _made(store, _user("m1", "a"))
+        identity = made(store, user("m1", "a"))
         with pytest.raises(SessionNotFound):
             store.purge(identity)  # it is not in the trash
         assert _ids(store) == [identity]
@@ -359,8 +265,8 @@ class StoreConformance:
     def test_s_11_a_damaged_session_is_listed(
         self, store: SessionStore, reopen: Reopen, spoil: Spoil
     ) -> None:
-        sound = _made(store, _user("m1", "a"))
-        broken = _made(store, _user("m1", "b"))
+        sound = made(store, user("m1", "a"))
+        broken = made(store, user("m1", "b"))
         spoil(broken)
         rows = {info.id: info for info in reopen().list()}
         assert set(rows) == {sound, broken}

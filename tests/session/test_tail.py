@@ -36,7 +36,7 @@ def differing(tail, whole):
     return [name for name in NEEDED if getattr(tail, name) != getattr(whole, name)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_the_tail_adds_up_to_what_the_whole_file_does(talk, steps):
     made = grown(talk, steps)

@@ -256,6 +256,16 @@ class Whole(MemoryStore):
         return writer
 
 
+class Paying(MemoryStore):
+    """Its forks count what their original has paid."""
+
+    def fork(self, identity, at=""):
+        state = self.load(identity)
+        writer = self.create(state.header)
+        writer.append(state.records)
+        return writer
+
+
 class Renaming(MemoryStore):
     def restore(self, identity):
         self._demand_trashed(identity)
@@ -298,6 +308,8 @@ class Deaf(MemoryStore):
         (Guessing, "test_ambiguous_names_list_what_fits"),
         (Entangled, "test_fork_and_original_go_apart"),
         (Whole, "test_row_9_a_fork_keeps_the_live_branch_only"),
+        (Paying, "test_row_33_a_fork_pays_for_its_own_answers_only"),
+        (Paying, "test_a_fork_knows_what_was_read_and_made_up_to_its_message"),
         (Renaming, "test_restore_brings_back_the_same"),
         (Oldest, "test_lists_go_by_the_last_activity"),
         (Hiding, "test_s_11_a_damaged_session_is_listed"),
