@@ -115,12 +115,12 @@ def show_picker(
     Where no widget can live (a terminal, nbclient, papermill, no anywidget) the sessions are shown
     as a table of text; so they are when no page has drawn the picker within `patience` seconds. The
     first rows are asked for here, so an error of `rows` is raised to the cell. A notebook without
-    sessions shows those of the whole project.
+    sessions shows those of the whole project; a project without any, one line that says so.
     """
     infos = actions.rows(scope)
     if not infos and scope == "notebook":
         infos, scope = actions.rows("project"), "project"
-    loop = _loop_of(shell)
+    loop = _loop_of(shell) if infos else None
     if loop is None:
         bundle = sessions_bundle(infos, now=clock(), language=language)
         shell.display_pub.publish(bundle)
