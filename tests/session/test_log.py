@@ -635,7 +635,7 @@ def appending_child(folder, first, writer):
 def test_g1_kill_at_any_moment_loses_nothing_acknowledged(new_log):
     log = new_log()
     log.close()
-    kills = 10_000 if LONG else 40
+    kills = int(os.environ.get("MEWCODE_KILLS", "10000" if LONG else "40"))
     moments = random.Random(1)
     acknowledged, first, total = [], 0, 0
     for _ in range(kills):
@@ -655,7 +655,7 @@ def test_g1_kill_at_any_moment_loses_nothing_acknowledged(new_log):
         first = acknowledged[-1] + 2
         total += seen.count(b"\n")
         check_acknowledged(log.folder, acknowledged)
-        if len(acknowledged) > 1_000:
+        if len(acknowledged) > 150:  # what is loaded again and again stays short
             acknowledged = []
             log = new_log(seed=first)
             log.close()
