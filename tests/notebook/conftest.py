@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import atexit
+import os
 import queue
+import signal
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -88,8 +91,20 @@ class Kernel:
         self.manager = manager
         self.client = client
 
-    def start(self, code, *, allow_stdin=False):
-        return self.client.execute(code, allow_stdin=allow_stdin)
+    def start(self, code, *, allow_stdin=False, cell=""):
+        """Send a cell's code; `cell` is its id in the notebook, where it has one."""
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": allow_stdin,
+            "stop_on_error": True,
+        }
+        metadata = {"cellId": cell} if cell else None
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
 
     def finish(self, message, *, answer=None, timeout=30.0):
         ran, deadline, begun = Ran(), time.monotonic() + timeout, time.monotonic()
@@ -104,11 +119,20 @@ class Kernel:
         return ran
 
     def run(self, code, **options):
-        allow = options.pop("allow_stdin", False)
-        return self.finish(self.start(code, allow_stdin=allow), **options)
+        started = {name: options.pop(name) for name in ("allow_stdin", "cell") if name in options}
+        return self.finish(self.start(code, **started), **options)
 
     def interrupt(self):
         self.manager.interrupt_kernel()
+
+    def kill(self):
+        """Let the operating system end it, without a word to it, and wait until it has."""
+        pid = int(self.run("import os; print(os.getpid())").text)
+        self.killed(pid)
+
+    def killed(self, pid):
+        os.kill(pid, signal.SIGKILL)
+        asyncio.run(asyncio.wait_for(self.manager.provisioner.wait(), 10))
 
     def _take_output(self, message, ran):
         try:
@@ -145,8 +169,6 @@ def start_kernel(in_project):
     running = []
 
     def start(server=None, *, home=None, **more):
-        import os
-
         environment = {**os.environ, **in_project.environment(), **more}
         if server is not None:
             environment["ANTHROPIC_BASE_URL"] = server.base_url
