@@ -2,7 +2,7 @@
 
 A project's file comes with the project, from anyone. It may choose how the agent works (language,
 model, thinking) and may lower what a turn may cost; it can neither redirect the service, nor touch
-approval, nor let this program import or run anything.
+approval, nor let this program import or run anything, nor make the user's sessions leave.
 """
 
 from __future__ import annotations
@@ -88,6 +88,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "preload": Rule(bool),
         "instructions_fallback": Rule(bool, "free"),
         "rerun": Rule(str, "free", choices=("stored", "fresh")),
+        "retention_days": Rule(int, least=0, most=36_500),
+        "keep_last": Rule(int, least=0, most=1_000_000),
+        "sessions_quota_mb": Rule(int, least=0, most=100_000_000),
+        "trash_days": Rule(int, least=1, most=36_500),
         "local": Rule(bool),
     }
 )

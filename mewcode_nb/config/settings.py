@@ -48,5 +48,13 @@ class Settings:
     """Read AGENTS.md or CLAUDE.md of the root where there is no MEWCODE.md."""
     rerun: str = "stored"
     """stored or fresh: what a cell gets that is run again unchanged."""
+    retention_days: int = 30
+    """Days without use after which a session may leave for the trash; 0 keeps all for ever."""
+    keep_last: int = 20
+    """So many of the newest sessions of a folder stay whatever their age."""
+    sessions_quota_mb: int = 0
+    """Megabytes for the sessions of a folder, beyond which `keep_last` gives way; 0 for none."""
+    trash_days: int = 30
+    """Days that a session stays in the trash at least."""
     local: bool = False
     """For small local models: recover tool calls written as text, no cache marks, no thinking."""

@@ -80,6 +80,10 @@ class MewcodeMagics(Magics):
     preload = _switch("Import the SDK on a quiet kernel after the loading cell has ended.")
     instructions_fallback = _switch("Read AGENTS.md or CLAUDE.md where there is no MEWCODE.md.")
     rerun = _text("What an unchanged cell that is run again gets: stored or fresh.")
+    retention_days = _count("Days without use after which a session leaves; 0 for never.")
+    keep_last = _count("So many of the newest sessions of a folder stay whatever their age.")
+    sessions_quota_mb = _count("Megabytes for the sessions of a folder; 0 for no limit.")
+    trash_days = _count("Days that a session stays in the trash at least.")
     local = _switch("For small local models: recover tool calls that were written as text.")
 
     idle_preload: IdlePreload

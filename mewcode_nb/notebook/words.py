@@ -39,6 +39,10 @@ SETTING_NAMES = (
     "preload",
     "instructions_fallback",
     "rerun",
+    "retention_days",
+    "keep_last",
+    "sessions_quota_mb",
+    "trash_days",
     "local",
 )
 
