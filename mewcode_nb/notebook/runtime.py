@@ -354,7 +354,8 @@ class Runtime:
     def _stored(self, what: str) -> tuple[Conversation, SessionStore]:
         """The present conversation, all of it on disk, and the store that keeps it."""
         conversation = self.conversation
-        if conversation is None or not conversation.agent.history:
+        # One that was rewound to its very beginning has no messages, and branches to go back to.
+        if conversation is None or not (conversation.agent.history or conversation.folder):
             raise UsageError(
                 f"there is no conversation to {what} yet", remedy="%resume lists the stored ones"
             )

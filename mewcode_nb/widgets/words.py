@@ -74,7 +74,7 @@ _EN = {
     "tutorial_idle": "{model} at {service} is in use.\n"
     "%mewcode tutorial on switches to recorded answers instead.",
     "tutorial_on": "Recorded tutorial: what answers now is NOT a model.\n"
-    "It knows the prompts of the first notebook only.\n"
+    "It knows the prompts of its own notebooks only.\n"
     "Nothing leaves this machine. To end it: %mewcode tutorial off",
     "status_session": "session",
     "status_model": "model",
@@ -164,7 +164,7 @@ _ZH = {
     "tutorial_off": "教程已关闭。下一条提示将发给所配置的模型。",
     "tutorial_idle": "正在使用 {service} 上的 {model}。\n%mewcode tutorial on 可改用录制好的回答。",
     "tutorial_on": "教程：现在回答的不是模型，而是本机上录制好的内容。\n"
-    "它只认得第一个笔记本里的提示；没有任何内容离开这台电脑。\n"
+    "它只认得自带笔记本里的提示；没有任何内容离开这台电脑。\n"
     "%mewcode tutorial off 结束教程。",
     "status_session": "会话",
     "status_model": "模型",

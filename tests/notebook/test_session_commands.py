@@ -46,6 +46,8 @@ def test_rewind_lists_turns_with_message_numbers_then_goes_back_and_undoes(talke
 def test_rewind_to_nothing_empties_the_conversation_and_a_branch_comes_back_by_its_id(talked):
     last = talked.runtime.conversation.agent.history[-1].id
     assert "empty" in talked.said("%mewcode rewind 0")
+    assert "4 messages, 2 turns" in talked.said("%mewcode rewind --undo")
+    assert "empty" in talked.said("%mewcode rewind 0")
     talked.run("%%mewcode\nanew")
     assert len(talked.server.requests[-1].body["messages"]) == 1
     talked.said(f"%mewcode rewind {last}")
