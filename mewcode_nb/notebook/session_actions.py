@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import AmbiguousSession, SessionError, SessionNotFound, UsageError
@@ -209,8 +210,10 @@ class SessionActions:
         return self._runtime.library().store_of(info)
 
     def _keep(self, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
-        self._known |= {info.id: info for info in infos}
-        return infos
+        """The same, known by id; the session at hand is in use, but not by anyone else."""
+        kept = [replace(info, live=False) if self._at_hand(info) else info for info in infos]
+        self._known |= {info.id: info for info in kept}
+        return kept
 
 
 def _tokens(state: SessionState) -> int:

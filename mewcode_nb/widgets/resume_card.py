@@ -7,6 +7,7 @@ text, cut short.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -27,6 +28,7 @@ MAX_NAMES = 8
 _NAME_LENGTH = 120
 _WORDS_LENGTH = 280
 _LINE_LENGTH = 48
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,200}?)(?<=\S)\*\*(?![\w*])")
 _MARGIN_TOKENS = 8_000
 _MARGIN_SHARE = 0.04
 """8,000 tokens of a window of 200,000; a smaller window keeps the same share free."""
@@ -75,11 +77,18 @@ class ResumedTalk:
     """Cells of the notebook by id: the place, counted from 1, and a line that tells them apart."""
 
 
+class _Item(NamedTuple):
+    """A name as it stands in code, and what is said of it."""
+
+    name: str
+    about: str = ""
+
+
 class _Change(NamedTuple):
-    """One kind of change, and the names it is about."""
+    """One kind of change, and what it is about."""
 
     heading: str
-    names: tuple[str, ...]
+    items: tuple[_Item, ...]
 
 
 class _Parts(NamedTuple):
@@ -128,11 +137,16 @@ def _parts(talk: ResumedTalk, words: Mapping[str, str], language: str) -> _Parts
         title=title,
         facts=" · ".join(_flat(fact, _NAME_LENGTH) for fact in facts if fact),
         warnings=tuple(_warnings(talk, words)),
-        said=tuple((words[who], _flat(text, _WORDS_LENGTH)) for who, text in said if text.strip()),
+        said=tuple((words[who], _said(text)) for who, text in said if text.strip()),
         lead=_lead(talk, words, found=bool(changes)),
         changes=changes,
         next=words["next"] if talk.messages else words["next_empty"],
     )
+
+
+def _said(text: str) -> str:
+    """A few words of the text, bold ones without their asterisks."""
+    return _flat(_BOLD.sub(r"\1", text), _WORDS_LENGTH)
 
 
 def _warnings(talk: ResumedTalk, words: Mapping[str, str]) -> Iterator[str]:
@@ -156,46 +170,45 @@ def _lead(talk: ResumedTalk, words: Mapping[str, str], *, found: bool) -> str:
 
 def _changes(talk: ResumedTalk, words: Mapping[str, str]) -> Iterator[_Change]:
     changes = talk.changes
-    moved = tuple(_moved(changes.git_then, changes.git_now, words))
-    made = tuple(_variable(item, talk.cells, words) for item in changes.missing)
+    moved = tuple(_Item("", text) for text in _moved(changes.git_then, changes.git_now, words))
+    made = tuple(_made(item, talk.cells, words) for item in changes.missing)
     other = tuple(
-        words["was_is"].format(
-            name=_flat(item.then.name, _NAME_LENGTH), then=_kind(item.then), now=_kind(item.now)
-        )
+        _Item(item.then.name, words["was_is"].format(then=_kind(item.then), now=_kind(item.now)))
         for item in changes.different
     )
-    for key, names in (
+    for key, items in (
         ("git", moved),
-        ("files_changed", changes.changed),
-        ("files_gone", changes.gone),
-        ("files_unreadable", changes.unreadable),
-        ("files_unchecked", changes.unchecked),
+        ("files_changed", tuple(map(_Item, changes.changed))),
+        ("files_gone", tuple(map(_Item, changes.gone))),
+        ("files_unreadable", tuple(map(_Item, changes.unreadable))),
+        ("files_unchecked", tuple(map(_Item, changes.unchecked))),
         ("missing", made),
         ("different", other),
     ):
-        if names:
-            yield _Change(words[key], _few(names, words))
+        if items:
+            yield _Change(words[key], _few(items, words))
 
 
-def _few(names: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
-    shown = tuple(_flat(name, _WORDS_LENGTH) for name in names[:MAX_NAMES])
-    rest = len(names) - len(shown)
-    return (*shown, words["more"].format(count=rest)) if rest else shown
+def _few(items: tuple[_Item, ...], words: Mapping[str, str]) -> tuple[_Item, ...]:
+    shown = tuple(
+        _Item(_flat(name, _WORDS_LENGTH), _flat(about, _WORDS_LENGTH))
+        for name, about in items[:MAX_NAMES]
+    )
+    rest = len(items) - len(shown)
+    return (*shown, _Item("", words["more"].format(count=rest))) if rest else shown
 
 
-def _variable(
+def _made(
     variable: Variable, cells: Mapping[str, tuple[int, str]], words: Mapping[str, str]
-) -> str:
-    name, kind = _flat(variable.name, _NAME_LENGTH), _kind(variable)
-    about = f"{name} ({kind})" if kind else name
-    if not variable.cell:
-        return about
+) -> _Item:
+    kind, cell = _kind(variable), ""
     if known := cells.get(variable.cell):
         number, line = known
         cell = words["cell_at"].format(number=number, line=_flat(line, _LINE_LENGTH))
-    else:
+    elif variable.cell:
         cell = words["cell"].format(id=_flat(variable.cell, _NAME_LENGTH))
-    return words["made_by"].format(variable=about, cell=cell)
+    about = (f"({kind})" if kind else "", words["made_by"].format(cell=cell) if cell else "")
+    return _Item(variable.name, " ".join(part for part in about if part))
 
 
 def _kind(variable: Variable) -> str:
@@ -229,8 +242,8 @@ def _html(parts: _Parts) -> str:
     ]
     if parts.changes:
         items = "".join(
-            f"<li>{escape(heading)}: {'; '.join(f'<code>{escape(n)}</code>' for n in names)}</li>"
-            for heading, names in parts.changes
+            f"<li>{escape(heading)}: {'; '.join(map(_item_html, found))}</li>"
+            for heading, found in parts.changes
         )
         rows += [
             f'<div style="{_HEAD}">{escape(parts.lead)}</div>',
@@ -244,8 +257,8 @@ def _html(parts: _Parts) -> str:
 
 def _markdown(parts: _Parts) -> str:
     listed = "\n".join(
-        f"- {inert_inline(heading)}: {'; '.join(map(inert_inline, names))}"
-        for heading, names in parts.changes
+        f"- {inert_inline(heading)}: {'; '.join(map(_item_markdown, found))}"
+        for heading, found in parts.changes
     )
     blocks = [
         f"**{inert_inline(parts.title)}**",
@@ -266,10 +279,26 @@ def _plain(parts: _Parts) -> str:
         *(f"! {line}" for line in parts.warnings),
         *(f"  {who}: {text}" for who, text in parts.said),
         parts.lead,
-        *(f"  - {heading}: {'; '.join(names)}" for heading, names in parts.changes),
+        *(
+            f"  - {heading}: {'; '.join(map(_item_plain, found))}"
+            for heading, found in parts.changes
+        ),
         parts.next,
     ]
     return "\n".join(lines)
+
+
+def _item_html(item: _Item) -> str:
+    name = f"<code>{escape(item.name)}</code>" if item.name else ""
+    return " ".join(part for part in (name, escape(item.about)) if part)
+
+
+def _item_markdown(item: _Item) -> str:
+    return inert_inline(_item_plain(item))
+
+
+def _item_plain(item: _Item) -> str:
+    return " ".join(part for part in item if part)
 
 
 def _flat(text: str, length: int) -> str:

@@ -94,7 +94,7 @@ def test_a_talk_goes_on_after_a_restart_by_keyboard_alone(notebook):
     card = page.output(RESUME)
     assert "Resumed “Sum the sales by month.”" in card
     assert "Which one is the largest?" in card
-    assert "totals (list 3), made by cell 2: Sum the sales by month." in card
+    assert "totals (list 3) made by cell 2: Sum the sales by month." in card
     assert "the model is told so with your next prompt" in card
     pictures(page, "resume-card")
     page.run(5)

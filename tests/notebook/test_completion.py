@@ -31,6 +31,14 @@ from mewcode_nb.notebook.completion import complete_magic, suggestions
         ("%mewcode config nonsense ", []),
         ("%mewcode config mode plan ", []),
         ("%mewcode help con", ["config"]),
+        ("%resume --s", ["--search"]),
+        ("%resume --p", ["--project", "--pin"]),
+        ("%resume last --fork --fo", []),
+        ("%resume last --at ", []),
+        ("%resume --search ", []),
+        ("%resume --search x --pr", ["--project"]),
+        ("%resume", []),
+        ("%resumes --s", []),
         ("%mewcode", []),
         ("x = 1 --mo", []),
         ("%mewcodes --mo", []),
@@ -47,11 +55,43 @@ def test_suggestions_fit_what_was_typed(line, words):
         "%%mewcode --new --session=2026",
         "%mewcode doctor 2026",
         "%mewcode export md --session 2026",
+        "%resume 2026",
+        "%resume --pin 2026",
     ],
 )
 def test_ids_of_sessions_are_offered_where_one_may_stand(line):
     assert suggestions(line, lambda: ("20261201-000000-abcd", "last")) == ["20261201-000000-abcd"]
     assert suggestions(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("%resume Rai", ["Rainfall, by month"]),
+        ("%resume Rainfall, b", ["by month"]),
+        ("%resume --fork 雨", ["雨量"]),
+        ("%resume Sun ", []),
+        ("%resume x --rename Rai", []),
+    ],
+)
+def test_titles_are_offered_word_by_word(line, words):
+    offered = suggestions(line, tuple, lambda: ("Rainfall, by month", "雨量"))
+    assert [word for word in offered if not word.startswith("-")] == words
+
+
+def test_the_shell_offers_sessions_and_options_of_resume(loaded):
+    loaded.run("%%mewcode\nhi")
+    session = loaded.runtime.conversation.session_id
+    loaded.run("%resume --rename Q3 plan, final")
+    offered = []
+    with provisionalcompleter():
+        for line in ("%resume ", "%resume Q3 pl", "%resume last --fo"):
+            found = loaded.shell.Completer.completions(line, len(line))
+            offered.append([line[: item.start] + item.text for item in found])
+    assert f"%resume {session}" in offered[0]
+    assert "%resume Q3 plan, final" in offered[0]
+    assert "%resume last" in offered[0]
+    assert offered[1:] == [["%resume Q3 plan, final"], ["%resume last --fork"]]
 
 
 def test_the_shell_offers_the_ids_of_stored_sessions(loaded):

@@ -48,7 +48,10 @@ def plain(talk, language="en"):
 def test_where_the_conversation_is():
     assert plain(TALK).splitlines() == [
         "Resumed “Rainfall, final”",
-        "20261201-101010-abcd · 2 h ago · 3 turns · 8 messages · claude-sonnet-5-5 · 12.3k tokens",
+        (
+            "20261201-101010-abcd · 2 h ago · 3 turns · 8 messages · claude-sonnet-5-5"
+            " · 12.3k tokens in context"
+        ),
         "  You: And by month?",
         "  Agent: Here it is.",
         "Its files and variables are as they were.",
@@ -63,10 +66,10 @@ def test_what_changed_names_files_commits_variables_and_the_cells_that_made_them
         "  - Files changed since they were read: /p/data.csv",
         "  - Files that are gone: /p/old.py",
         (
-            "  - Variables this kernel lacks: df (DataFrame 3×2), made by cell 2: df = read('x'); "
-            "model (Ridge), made by cell c9; x"
+            "  - Variables this kernel lacks: df (DataFrame 3×2) made by cell 2: df = read('x'); "
+            "model (Ridge) made by cell c9; x"
         ),
-        "  - Variables that are something else now: y: was int, is list 4",
+        "  - Variables that are something else now: y was int, is list 4",
     ]
 
 
@@ -83,6 +86,25 @@ def test_what_changed_names_files_commits_variables_and_the_cells_that_made_them
 )
 def test_the_user_is_told_what_the_model_will_be_told(changes, told, line):
     assert line in plain(replace(TALK, changes=changes, told=told))
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("The **largest** is **3**.", "The largest is 3."),
+        ("a**b**c and 2 ** 3 ** 4", "a**b**c and 2 ** 3 ** 4"),
+        ("**kwargs, **more", "**kwargs, **more"),
+        ("one\n\n- two\tthree", "one - two three"),
+    ],
+)
+def test_the_words_are_plain_and_on_one_line(said, shown):
+    assert f"  Agent: {shown}\n" in plain(replace(TALK, answer=said))
+
+
+def test_only_the_names_stand_in_code():
+    page = resume_card(CHANGED, "en")["text/html"]
+    assert "<code>df</code> (DataFrame 3×2) made by cell 2: df = read(&#x27;x&#x27;);" in page
+    assert "<code>/p/data.csv</code></li>" in page
 
 
 def test_long_lists_are_counted_and_long_words_cut():
@@ -183,4 +205,4 @@ def test_in_chinese():
     shown = plain(CHANGED, "zh")
     assert "已恢复“Rainfall, final”" in shown
     assert "模型会随你的下一条提示得知" in shown
-    assert "df (DataFrame 3×2)，来自第 2 个单元格：df = read('x')" in shown
+    assert "df (DataFrame 3×2) 来自第 2 个单元格：df = read('x')" in shown
