@@ -148,14 +148,20 @@ def untold(changes: Changes, state: SessionState) -> Changes:
 
 
 def _told(records: Iterable[MessageRecord]) -> dict[tuple[str, str], float]:
-    """What reminders name, by heading and item, and when they were given last."""
+    """What reminders name, by heading and item, and when they were given last.
+
+    Of where the repository stood only the latest word counts.
+    """
     told: dict[tuple[str, str], float] = {}
     for record in records:
         lines = "\n".join(map(block_text, record.content)) if record.origin == "reminder" else ""
         for line in lines.splitlines():
             heading, colon, items = line.removeprefix("- ").partition(": ")
-            if colon and line.startswith("- "):
-                told |= {(heading, item): record.ts for item in items.split(_BETWEEN)}
+            if not (colon and line.startswith("- ")):
+                continue
+            if heading == _MOVED:
+                told = {key: ts for key, ts in told.items() if key[0] != _MOVED}
+            told |= {(heading, item): record.ts for item in items.split(_BETWEEN)}
     return told
 
 

@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from mewcode_nb.messages import text_block
+from mewcode_nb.prompt import reminder
 from mewcode_nb.session.changes import (
     Changes,
     Present,
     VariableChange,
     changes_since,
     reminder_text,
+    untold,
 )
 from mewcode_nb.session.records import (
     Git,
+    MessageRecord,
+    MetaRecord,
     NamespaceRecord,
     PlacedRecord,
     ReadRecord,
@@ -150,3 +157,105 @@ def test_names_cannot_break_out_of_their_line():
 )
 def test_the_time_is_said_in_round_words(hours, words):
     assert reminder_text(Changes(hours)).startswith(f"This conversation was last used {words} ago.")
+
+
+def told_state(told, reads=(), told_at=2000.0, read_at=1000.0):
+    """A session that read some files and was then told of changes."""
+    text = reminder("resume", f"{reminder_text(told)}\nThe local time is now Monday.")
+    records = [
+        SessionRecord(1000.0, "s", git=THEN),
+        *(ReadRecord(read_at, path, "f" * 64) for path in reads),
+        MessageRecord(told_at, "m1", "user", (text_block(text),), "reminder", 1),
+    ]
+    return fold(PlacedRecord(record, n, n + 1) for n, record in enumerate(records))
+
+
+EVERY = Changes(
+    changed=("a",), gone=("b",), unreadable=("c",), unchecked=("d",), git_then=THEN, git_now=Git()
+)
+
+
+def test_what_a_reminder_names_is_no_news():
+    assert untold(EVERY, told_state(EVERY, "abcd")).empty
+    assert untold(EVERY, state("abcd")) == EVERY
+
+
+def test_a_file_that_was_read_again_after_the_reminder_is_news():
+    again = told_state(EVERY, "abcd", read_at=3000.0)
+    assert untold(EVERY, again).changed == ("a",)
+
+
+def test_of_a_file_something_else_is_news():
+    now = Changes(gone=("a",))
+    assert untold(now, told_state(Changes(changed=("a",)), "a")) == now
+
+
+@pytest.mark.parametrize(
+    ("told", "news"),
+    [
+        (["b"], False),
+        (["c"], True),
+        (["b", "c"], True),
+        (["c", "b"], False),
+    ],
+)
+def test_of_the_repository_the_latest_word_counts(told, news):
+    now = Changes(git_then=THEN, git_now=Git("main", "b" * 40))
+    texts = [
+        reminder("resume", reminder_text(replace(now, git_now=Git("main", c * 40)))) for c in told
+    ]
+    records = [
+        MessageRecord(float(n), f"m{n}", "user", (text_block(text),), "reminder", 1)
+        for n, text in enumerate(texts)
+    ]
+    state = fold(PlacedRecord(record, n, n + 1) for n, record in enumerate(records))
+    assert untold(now, state).empty is not news
+
+
+def test_variables_are_left_to_what_is_recorded_of_them():
+    now = Changes(missing=(FRAME,))
+    assert untold(now, told_state(now)) == now
+
+
+def test_a_prompt_that_quotes_a_reminder_tells_nothing():
+    quoted = told_state(Changes(changed=("a",)), "a")
+    (record,) = quoted.records
+    asked = replace(quoted, records=(replace(record, origin="user"),))
+    assert untold(Changes(changed=("a",)), asked).changed == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        (Variable("v", "list", (2,), fingerprint="b"), "v: list 2 of other content"),
+        (Variable("v", "list", (3,), fingerprint="b"), "v: was list 2, is list 3"),
+        (Variable("v", "list", (2,), fingerprint="a"), ""),
+        (Variable("v", "list", (2,)), ""),
+    ],
+)
+def test_other_content_is_a_difference_where_both_are_known(now, words):
+    then = Variable("v", "list", (2,), fingerprint="a")
+    changes = changes_since(
+        state(variables=[then]), Present(1000.0, variables={"v": now}, git=THEN)
+    )
+    assert words in reminder_text(changes)
+    assert changes.empty is not bool(words)
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (Variable("v", cell="c1", cell_count=4), "v (made by cell c1 In [4])"),
+        (Variable("v", cell_count=4), "v (made by cell In [4])"),
+    ],
+)
+def test_a_cell_is_named_by_its_id_and_number(made, words):
+    assert words in reminder_text(Changes(missing=(made,)))
+
+
+def test_facts_about_the_session_are_no_use_of_it():
+    said = MessageRecord(1000.0, "m1", "user", (text_block("hi"),), "user", 1)
+    later = MetaRecord(9000.0, {"title": "renamed"})
+    records = [SessionRecord(1000.0, "s"), said, later]
+    state = fold(PlacedRecord(record, n, n + 1) for n, record in enumerate(records))
+    assert changes_since(state, Present(1000.0 + 7200)).hours == 2.0
