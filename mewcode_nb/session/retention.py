@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mewcode_nb.config import Settings
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.naming import time_in_name
 
 __all__ = ["Orphan", "Plan", "Policy", "Reason", "Removal", "last_activity", "plan_retention"]
 
 _DAY = 86_400.0
+_MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,15 @@ class Policy:
     """Sessions used within so many days are never touched; 0 keeps all of them for ever."""
     keep_last: int = 20
     """So many of the newest stay whatever their age, as long as the quota allows."""
-    quota: int = 500_000_000
+    quota: int = 0
     """Bytes that the sessions outside the trash may take; 0 for no quota."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Policy:
+        """What the settings say; their megabytes are a million bytes each."""
+        return cls(
+            settings.retention_days, settings.keep_last, settings.sessions_quota_mb * _MEGABYTE
+        )
 
 
 class Reason(StrEnum):

@@ -1,16 +1,16 @@
 """Carrying out the retention plan: first only told, a day later done, and always said.
 
-The first use that finds something to remove changes nothing and remembers that it has told of it.
-A use at least a day later moves what has had its time to the trash, from where it can be restored.
-Everything is judged again just before and just after it is moved, so that a session that was used
-meanwhile stays where it is.
+The use that finds something to remove changes nothing and remembers of which sessions it has told.
+A use at least a day later moves those to the trash, from where they can be restored; a restored one
+is told of anew before it goes again. Everything is judged again just before and just after it is
+moved, so that a session that was used meanwhile stays where it is.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -28,12 +28,21 @@ from mewcode_nb.session.retention import (
 )
 from mewcode_nb.session.store import SessionStore
 
-__all__ = ["NOTICE_SECONDS", "Skipped", "SweepReport", "SweptStore", "sweep"]
+__all__ = [
+    "NOTICE_SECONDS",
+    "Outlook",
+    "Skipped",
+    "SweepReport",
+    "SweptStore",
+    "look_ahead",
+    "sweep",
+]
 
 NOTICE_SECONDS = 86_400.0
 """What lies at least between the notice and the first move."""
 
-_MEMORY_BYTES = 4096
+_MEMORY_BYTES = 16 * 1024 * 1024
+"""Ten thousand sessions take half a megabyte."""
 _REASONS = {
     Reason.AGE: "unused for longer than retention_days",
     Reason.QUOTA: "unused for longer than retention_days, and over sessions_quota_mb",
@@ -67,10 +76,11 @@ class SweepReport:
 
     policy: Policy
     preview: tuple[Removal, ...] = ()
-    """What will go from `due` on, told for the first time; nothing was touched."""
+    """What will go from `due` on, told for the first time; none of it was touched."""
     due: float = 0.0
+    """When the first of what is told or waits goes; 0 where nothing does."""
     waiting: int = 0
-    """How many will go from `due` on, of which an earlier preview has told."""
+    """How many will go of which an earlier preview has told."""
     moved: tuple[Removal, ...] = ()
     """Now in the trash."""
     purged: tuple[TrashedSession, ...] = ()
@@ -100,34 +110,79 @@ class SweepReport:
         return sum(item.info.size for item in self.purged)
 
 
-def sweep(store: SweptStore, policy: Policy, now: float) -> SweepReport:
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the next use will do, with nothing touched yet."""
+
+    plan: Plan
+    told: Mapping[str, float]
+    """When it was told of each that is to go, by id; what was not told of is missing."""
+
+    def due(self, item: Removal) -> float:
+        """From when on it goes, in seconds since 1970; 0 where it has to be told of first."""
+        return self.told[item.id] + NOTICE_SECONDS if item.id in self.told else 0.0
+
+
+def look_ahead(store: SweptStore, policy: Policy, now: float) -> Outlook:
+    """What `sweep` would find; raises `SessionError`."""
+    plan = _plan(store, policy, now)
+    return Outlook(plan, _told(_memory(store), now) if plan.remove else {})
+
+
+def _never() -> bool:
+    return False
+
+
+def sweep(
+    store: SweptStore, policy: Policy, now: float, *, stop: Callable[[], bool] = _never
+) -> SweepReport:
     """Apply the policy to the store's sessions; `now` in seconds since 1970.
 
-    Nothing is moved before a day has passed since a report with a preview. Sessions that another
-    process holds are left alone, and what fails is in `skipped`. Raises `SessionError` when the
-    sessions cannot be listed.
+    Nothing is moved before a day has passed since a report with it in the preview. Sessions that
+    another process holds are left alone, and what fails is in `skipped`. Once `stop` says so, the
+    rest is left for the next time. Raises `SessionError` when the sessions cannot be listed.
     """
-    plan = _plan(store, policy, now)
+    ahead = look_ahead(store, policy, now)
     skipped: list[Skipped] = []
-    purged = tuple(_purge(store, plan.purge, skipped))
-    memory = store.sessions.parent / "cache" / "retention.json"
-    noticed = _noticed(memory) if plan.remove else 0.0
-    report = SweepReport(policy, purged=purged, skipped=tuple(skipped), over=plan.over)
-    if not plan.remove:
-        return report
-    if not 0 < noticed <= now:  # never told, or a clock set back since
-        _remember(memory, now)
-        return replace(report, preview=plan.remove, due=now + NOTICE_SECONDS)
-    due = noticed + NOTICE_SECONDS
-    if now < due:
-        return replace(report, waiting=len(plan.remove), due=due)
+    purged = tuple(_purge(store, ahead.plan.purge, skipped, stop))
+    fresh = tuple(item for item in ahead.plan.remove if item.id not in ahead.told)
+    moved, over = _move_due(store, ahead, policy, now, skipped, stop)
+    gone = {item.id for item in moved}
+    waiting = {
+        item.id: ahead.told.get(item.id, now) for item in ahead.plan.remove if item.id not in gone
+    }
+    if waiting != ahead.told:
+        _remember(_memory(store), waiting)
+    return SweepReport(
+        policy,
+        preview=fresh,
+        due=min(waiting.values()) + NOTICE_SECONDS if waiting else 0.0,
+        waiting=len(waiting) - len(fresh),
+        moved=tuple(moved),
+        purged=purged,
+        skipped=tuple(skipped),
+        over=over,
+    )
+
+
+def _move_due(
+    store: SweptStore,
+    ahead: Outlook,
+    policy: Policy,
+    now: float,
+    skipped: list[Skipped],
+    stop: Callable[[], bool],
+) -> tuple[list[Removal], int]:
+    """Move what was told of a day ago; what moved, and how far over the quota the rest is."""
     moved: list[Removal] = []
-    while plan.remove:
-        stayed = _move_all(store, plan, now, moved)
+    while due := [item for item in ahead.plan.remove if 0 < ahead.due(item) <= now]:
+        stayed = _move_all(store, due, now, moved, stop)
         skipped.extend(stayed)
+        if not stayed or stop():
+            break
         # What could not go may leave others the turn to make room for the quota.
-        plan = _plan(store, policy, now, skipped) if stayed else replace(plan, remove=())
-    return replace(report, moved=tuple(moved), skipped=tuple(skipped), over=plan.over)
+        ahead = replace(ahead, plan=_plan(store, policy, now, skipped))
+    return moved, ahead.plan.over
 
 
 def _plan(store: SweptStore, policy: Policy, now: float, skipped: Iterable[Skipped] = ()) -> Plan:
@@ -138,9 +193,14 @@ def _plan(store: SweptStore, policy: Policy, now: float, skipped: Iterable[Skipp
 
 
 def _purge(
-    store: SweptStore, items: Iterable[TrashedSession], skipped: list[Skipped]
+    store: SweptStore,
+    items: Iterable[TrashedSession],
+    skipped: list[Skipped],
+    stop: Callable[[], bool],
 ) -> Iterator[TrashedSession]:
     for item in items:
+        if stop():
+            return
         try:
             store.purge(item.info.id)
         except SessionError as error:
@@ -150,11 +210,17 @@ def _purge(
 
 
 def _move_all(
-    store: SweptStore, plan: Plan, now: float, moved: list[Removal]
+    store: SweptStore,
+    items: Iterable[Removal],
+    now: float,
+    moved: list[Removal],
+    stop: Callable[[], bool],
 ) -> tuple[Skipped, ...]:
-    """Move what is planned and add it to `moved`; what stayed, and why."""
+    """Move the items and add them to `moved`; what stayed, and why."""
     skipped, gone = list[Skipped](), dict[str, Removal]()
-    for item in plan.remove:
+    for item in items:
+        if stop():
+            break
         try:
             _demand_unused(store, item, now)
             store.trash(item.id, _REASONS[item.reason])
@@ -196,23 +262,30 @@ def _used_meanwhile(
     )
 
 
-def _noticed(memory: Path) -> float:
-    """When the preview was given; 0 for never."""
+def _memory(store: SweptStore) -> Path:
+    return store.sessions.parent / "cache" / "retention.json"
+
+
+def _told(memory: Path, now: float) -> dict[str, float]:
+    """When it was told of each session; one told of in the future of a clock set back was not."""
     try:
         with memory.open("rb") as file:
             found = json.loads(file.read(_MEMORY_BYTES))
     except (OSError, ValueError, RecursionError):
-        return 0.0
-    time = found.get("noticed") if isinstance(found, dict) else None
-    return float(time) if isinstance(time, (int, float)) else 0.0
+        return {}
+    told = found.get("told") if isinstance(found, dict) else None
+    if not isinstance(told, dict):
+        return {}
+    times = {name: time for name, time in told.items() if isinstance(time, (int, float))}
+    return {name: float(time) for name, time in times.items() if 0 < time <= now}
 
 
-def _remember(memory: Path, now: float) -> None:
-    """Note down that the preview was given; where that fails, it is given again next time."""
+def _remember(memory: Path, told: Mapping[str, float]) -> None:
+    """Note down what was told of; where that fails, it is told again next time."""
     aside = memory.with_name(f"{memory.name}.{os.getpid()}.tmp")
     try:
         memory.parent.mkdir(mode=0o700, exist_ok=True)
-        aside.write_text(json.dumps({"noticed": now}) + "\n", encoding="utf-8")
+        aside.write_text(json.dumps({"told": told}) + "\n", encoding="utf-8")
         aside.replace(memory)
     except OSError:
         return

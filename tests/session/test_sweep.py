@@ -10,7 +10,7 @@ import pytest
 from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.retention import Orphan, Policy, last_activity
-from mewcode_nb.session.sweep import NOTICE_SECONDS, Skipped, sweep
+from mewcode_nb.session.sweep import NOTICE_SECONDS, Skipped, look_ahead, sweep
 
 NOW = 1_773_480_413.0
 DAY = 86_400.0
@@ -69,7 +69,7 @@ def used(name, days, size=10, **more):
 def store(tmp_path):
     folder = tmp_path / ".mewcode" / "sessions"
     folder.mkdir(parents=True)
-    return MemoryStore(folder, used("new", 1), used("old", 31), used("older", 400))
+    return MemoryStore(folder, used("new", 1), used("old", 32), used("older", 400))
 
 
 @pytest.fixture
@@ -105,7 +105,40 @@ def test_s_16_a_day_after_the_notice_they_go_to_the_trash_and_can_be_restored(to
     assert ids(told.list()) == ["new"]
     assert told.bin["old"].reason == "unused for longer than retention_days"
     told.restore("old")
-    assert told.find("old").active == NOW - 31 * DAY
+    assert told.find("old").active == NOW - 32 * DAY
+
+
+def test_s_16_what_has_its_time_later_is_told_of_by_itself(told):
+    report = sweep(told, POLICY, NOW - 60)
+    assert report.silent
+    told.infos["later"] = used("later", 31)
+    report = sweep(told, POLICY, NOW)
+    assert (ids(report.preview), ids(report.moved)) == (["later"], ["older", "old"])
+    assert (report.waiting, report.due) == (0, NOW + DAY)
+    assert ids(sweep(told, POLICY, NOW + DAY).moved) == ["later"]
+
+
+def test_s_16_what_was_restored_is_told_of_again_before_it_goes_again(told):
+    sweep(told, POLICY, NOW)
+    told.restore("old")
+    report = sweep(told, POLICY, NOW + 60)
+    assert (ids(report.preview), report.moved) == (["old"], ())
+    assert ids(sweep(told, POLICY, NOW + 60 + DAY).moved) == ["old"]
+
+
+def test_when_it_is_told_to_stop_the_rest_is_left_for_the_next_time(told):
+    report = sweep(told, POLICY, NOW, stop=lambda: bool(told.bin))
+    assert (ids(report.moved), report.skipped, report.waiting) == (["older"], (), 1)
+    assert ids(sweep(told, POLICY, NOW + 60).moved) == ["old"]
+
+
+def test_looking_ahead_touches_nothing_and_says_when(store):
+    ahead = look_ahead(store, POLICY, NOW)
+    assert [ahead.due(item) for item in ahead.plan.remove] == [0.0, 0.0]
+    assert not (store.sessions.parent / "cache").exists()
+    sweep(store, POLICY, NOW)
+    ahead = look_ahead(store, POLICY, NOW + 60)
+    assert [ahead.due(item) for item in ahead.plan.remove] == [NOW + DAY, NOW + DAY]
 
 
 def test_s_16_nothing_is_told_or_remembered_while_there_is_nothing_to_tell(store):
@@ -116,7 +149,7 @@ def test_s_16_nothing_is_told_or_remembered_while_there_is_nothing_to_tell(store
 
 def test_the_notice_is_remembered_for_the_folder_and_its_loss_only_repeats_it(told):
     memory = told.sessions.parent / "cache" / "retention.json"
-    assert json.loads(memory.read_bytes()) == {"noticed": NOW - DAY}
+    assert json.loads(memory.read_bytes()) == {"told": {"older": NOW - DAY, "old": NOW - DAY}}
     assert [path.name for path in memory.parent.iterdir()] == ["retention.json"]
     memory.unlink()
     assert ids(sweep(told, POLICY, NOW).preview) == ["older", "old"]
@@ -124,7 +157,16 @@ def test_the_notice_is_remembered_for_the_folder_and_its_loss_only_repeats_it(to
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[", "[1]", '{"noticed": "x"}', '{"noticed": NaN}', '{"noticed": -5}', '{"a":1}']
+    "text",
+    [
+        "",
+        "[",
+        "[1]",
+        '{"told": "x"}',
+        '{"told": {"old": "x", "older": NaN}}',
+        '{"told": {"old": -5, "older": 9e99}}',
+        '{"a": 1}',
+    ],
 )
 def test_a_damaged_memory_only_repeats_the_notice(told, text):
     (told.sessions.parent / "cache" / "retention.json").write_text(text, encoding="utf-8")
@@ -199,7 +241,9 @@ def test_a_session_gone_between_plan_and_move_is_no_error(told):
 def test_row_14_orphans_go_the_same_way(told):
     told.lost = {"lost": Orphan("lost", 500, NOW - 40 * DAY), "new": Orphan("new", 5, NOW - DAY)}
     report = sweep(told, POLICY, NOW)
-    assert "lost" in ids(report.moved)
+    assert "lost" not in ids(report.moved)
+    report = sweep(told, POLICY, NOW + DAY)
+    assert ids(report.moved) == ["lost"]
     assert told.bin["lost"].reason == "files of a session whose log is gone"
     assert ids(told.orphans()) == ["new"]
 
@@ -227,7 +271,7 @@ def _live_through(store, random_):
     policy = Policy(
         random_.choice([1, 30, 90]), random_.randrange(4), random_.choice([0, 500, 5_000])
     )
-    noticed = None
+    noticed = {}
     store.now = NOW
     for step in range(30):
         store.now += random_.choice([60, DAY / 2, DAY, 20 * DAY, -DAY, -200 * DAY])
@@ -235,10 +279,9 @@ def _live_through(store, random_):
         listed, trashed = dict(store.infos), dict(store.bin)
         report = sweep(store, policy, store.now)
         _check(store, report, policy, listed, trashed)
-        if report.moved:
-            assert noticed is not None
-            assert store.now >= noticed + NOTICE_SECONDS
-        noticed = store.now if report.preview else noticed
+        for item in report.moved:
+            assert store.now >= noticed.pop(item.id) + NOTICE_SECONDS
+        noticed |= {item.id: store.now for item in report.preview}
 
 
 def _use(store, random_, step):
