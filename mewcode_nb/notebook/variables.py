@@ -77,8 +77,10 @@ def names_read(code: str) -> frozenset[str]:
 
 def _fingerprint(value: object) -> tuple[object, ...]:
     kind: type = type(value)
-    if value is None or isinstance(value, (bool, int, float, complex)):
-        return (kind, repr(value))
+    if kind in (int, bool):
+        return (kind, value)  # not its digits: of a huge number the conversion fails
+    if value is None or kind in (float, complex):
+        return (kind, repr(value))  # a NaN equals itself that way
     if isinstance(value, (str, bytes)):
         return (kind, value) if len(value) <= _SMALL_TEXT else (kind, id(value), len(value))
     if kind in (list, tuple, set, frozenset):

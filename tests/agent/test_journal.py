@@ -5,7 +5,13 @@ import pytest
 from mewcode_nb.agent.journal import Journal
 from mewcode_nb.errors import RecordTooLarge, SessionError
 from mewcode_nb.messages import Message, text_block
-from mewcode_nb.session.records import LINE_LIMIT, MessageRecord, NamespaceRecord, ReadRecord
+from mewcode_nb.session.records import (
+    LINE_LIMIT,
+    MessageRecord,
+    NamespaceRecord,
+    ReadRecord,
+    Variable,
+)
 from mewcode_nb.tools.base import FileRead, ToolResult
 
 
@@ -92,3 +98,23 @@ def test_interrupted_answer_is_marked_incomplete(journal, log):
     (record,) = log.batches[0]
     assert isinstance(record, MessageRecord)
     assert record.incomplete
+
+
+def test_what_variables_are_is_asked_of_the_namespace_when_they_are_noted(log):
+    def describe(names):
+        return tuple(Variable(name, "list", (3,)) for name in names)
+
+    journal = Journal(log, "s1", lambda: 5.0, describe)
+    names = {"created": ("x",), "changed": (), "removed": ("y",), "used": ("z",)}
+    journal.note(ToolResult("", "", namespace=names), 2)
+    journal.note(ToolResult("", "", namespace={"created": (), "used": ()}), 2)
+    journal.know(NamespaceRecord(0.0, removed=("gone",)), 3)
+    journal.flush_quietly()
+    assert log.batches == [
+        (
+            NamespaceRecord(
+                5.0, 2, (Variable("x", "list", (3,)),), (), ("y",), (Variable("z", "list", (3,)),)
+            ),
+            NamespaceRecord(5.0, 3, removed=("gone",)),
+        )
+    ]

@@ -27,6 +27,8 @@ from mewcode_nb.events import (
 )
 from mewcode_nb.messages import block_text
 from mewcode_nb.model.protocol import ModelLimits
+from mewcode_nb.session.load import load
+from mewcode_nb.session.records import NamespaceRecord
 from mewcode_nb.testing import fail, reply, thinking, tool_use
 from mewcode_nb.testing.script import Fault
 from mewcode_nb.tools.base import CodeRun
@@ -407,3 +409,19 @@ def test_row_24_limits_that_are_a_guess_are_said_once(rig):
     (notice,) = rig.of(Notice)
     assert "200,000 tokens in all and 8,192 of output are assumed" in notice.text
     assert rig.server.requests[0].body["max_tokens"] == 8_192
+
+
+def test_what_changed_while_the_session_slept_stands_before_the_prompt_and_is_kept(rig):
+    r = rig(["fine", "and on"])
+    known = NamespaceRecord(0.0, removed=("gone",))
+    r.run("go on", reminders=(("resume", "a.py changed"),), known=known)
+    reminder, prompt, _answer = r.replayed()
+    assert (reminder.origin, prompt.origin) == ("reminder", "user")
+    assert 'kind="resume"' in reminder.content[0]["text"]
+    told = "\n".join(str(message["content"]) for message in r.server.requests[0].messages)
+    assert told.index("a.py changed") < told.index("go on")
+    kinds = [type(placed.record) for placed in load(r.log.folder).seen]
+    assert kinds == [NamespaceRecord]
+    r.run("more")
+    assert [message.origin for message in r.replayed()].count("reminder") == 1
+    r.assert_sound()

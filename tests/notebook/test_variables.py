@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mewcode_nb.notebook.variables import NameChanges, changes, snapshot
+from mewcode_nb.notebook.variables import NameChanges, changes, names_read, snapshot
 
 
 def changed_by(namespace: dict, statement: str, hidden: dict | None = None) -> NameChanges:
@@ -73,3 +73,25 @@ def test_frames_changed_in_place(statement):
 def test_series_changed_in_place():
     pandas = pytest.importorskip("pandas")
     assert changed_by({"x": pandas.Series(range(100))}, "x += 1").changed == ("x",)
+
+
+def test_a_number_too_long_to_be_written_out_is_compared_all_the_same():
+    assert changed_by({"x": 10**5000}, "x = x + 1").changed == ("x",)
+    assert changed_by({"x": 10**5000}, "x = 10 ** 5000") == NameChanges()
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("x = y + z.w", {"y", "z"}),
+        ("def f(a):\n    return a + b", {"a", "b"}),
+        ("[n for n in rows]", {"n", "rows"}),
+        ("del x", set()),
+        ("'y'", set()),
+        ("x +", set()),
+        ("\0", set()),
+        ("await fetch(url)", {"fetch", "url"}),
+    ],
+)
+def test_the_names_that_code_reads(code, names):
+    assert names_read(code) == names
