@@ -67,7 +67,6 @@ _EN = {
     "name_first": "%resume {value} {option}",
     "which": "{option} needs a session",
     "give_id": "name one: %resume ID {option}; %resume --list lists them",
-    "busy": "%resume",
     "none_called": "no session is called {name}",
     "list_them": "%resume --list --project lists all",
     "unreadable": "session {id} cannot be read: {reason}",
@@ -95,7 +94,6 @@ _EN = {
     "none_here": "This notebook has no sessions yet; these are the project's.",
     "turns_hint": "%resume {id} --at N goes on after message N; with --fork in a copy.",
     "no_turns": "Session {id} has no turns yet.",
-    "more": "… and {count} more: %resume --search WORDS looks inside",
 }
 _ZH = {
     "after_help": "不给出编号时，--at、--fork、--rename、--pin 和 --unpin 针对当前会话。",
@@ -115,7 +113,6 @@ _ZH = {
     "name_first": "%resume {value} {option}",
     "which": "{option} 需要指明会话",
     "give_id": "请指明：%resume ID {option}；%resume --list 列出会话",
-    "busy": "%resume",
     "none_called": "没有名为 {name} 的会话",
     "list_them": "%resume --list --project 列出全部",
     "unreadable": "会话 {id} 无法读取：{reason}",
@@ -143,7 +140,6 @@ _ZH = {
     "none_here": "本笔记本还没有会话；以下是整个项目的会话。",
     "turns_hint": "%resume {id} --at N 从第 N 条消息之后继续；加 --fork 则在副本中继续。",
     "no_turns": "会话 {id} 还没有任何一轮对话。",
-    "more": "… 另有 {count} 个：%resume --search WORDS 可在内容中查找",
 }
 
 

@@ -195,6 +195,7 @@ class SessionActions:
             changes=resumed.changes,
             told=resumed.told,
             forked_from=resumed.forked_from,
+            damage=resumed.info.damage,
             notices=resumed.notices,
             cells=cell_names(project.place.path) if resumed.changes.missing else {},
         )

@@ -72,6 +72,8 @@ class ResumedTalk:
     told: bool = False
     """Whether the model will be told of the changes, or of the time that passed."""
     forked_from: str = ""
+    damage: str = ""
+    """How many lines of its file are damaged; empty for none."""
     notices: tuple[Notice, ...] = ()
     cells: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Cells of the notebook by id: the place, counted from 1, and a line that tells them apart."""
@@ -155,6 +157,8 @@ def _warnings(talk: ResumedTalk, words: Mapping[str, str]) -> Iterator[str]:
         yield _flat(text, 2 * _WORDS_LENGTH)
     if talk.forked_from:
         yield words["fork_of"].format(parent=_flat(talk.forked_from, _NAME_LENGTH))
+    if talk.damage:
+        yield words["damaged"].format(reason=_flat(talk.damage, _NAME_LENGTH))
     if near_limit(talk.tokens, talk.window):
         share = 100 * talk.tokens / talk.window
         yield words["near_limit"].format(

@@ -16,6 +16,8 @@ _EN = {
     "you": "You",
     "agent": "Agent",
     "fork_of": "This is a fork of {parent}, which stays as it is.",
+    "damaged": "Its file is damaged in part ({reason}); what could be read is here. "
+    "%mewcode doctor tells more.",
     "near_limit": "{share}% of the model's window is taken ({tokens} of {window} tokens): the next "
     "turn may not fit. Begin anew with %mewcode new, or go back with %mewcode rewind.",
     "changed_told": "Not as it was; the model is told so with your next prompt:",
@@ -52,6 +54,7 @@ _ZH = {
     "you": "你",
     "agent": "助手",
     "fork_of": "这是 {parent} 的分叉，原会话保持不变。",
+    "damaged": "其文件有部分损坏（{reason}）；能读出的内容都在这里。%mewcode doctor 可查看详情。",
     "near_limit": "模型的窗口已用 {share}%（{tokens} / {window} 令牌）：下一轮可能放不下。"
     "可用 %mewcode new 重新开始，或用 %mewcode rewind 退回。",
     "changed_told": "以下已与当时不同；模型会随你的下一条提示得知：",

@@ -130,6 +130,20 @@ def test_more_than_a_page_of_sessions_and_a_damaged_one(kernel, server, in_proje
     assert "doctor" in ran.evalue
 
 
+def test_what_a_damaged_file_still_holds_goes_on_and_the_card_says_so(kernel, server, in_project):
+    talk(kernel, server, "before", "after")
+    kernel.run("%mewcode new")
+    (log,) = sessions(in_project).glob("*/conversation.jsonl")
+    first, second, *rest = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([first, second, b"{ half eaten\n", *rest]))
+    card = kernel.run("%resume last").text
+    assert "2 turns" in card
+    assert "Its file is damaged in part (1 line is damaged" in card
+    assert "half eaten" in log.read_text(encoding="utf-8")
+    talk(kernel, server, "more")
+    assert {"answer to before", "answer to after"} <= {*last_words(server)}
+
+
 def test_near_the_limit_is_said(kernel, server):
     usage = {"input_tokens": 995_000, "output_tokens": 10}
     server.add(reply("long", usage=usage))

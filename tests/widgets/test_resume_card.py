@@ -138,14 +138,16 @@ def test_warnings_stand_before_the_words():
         TALK,
         tokens=195_000,
         forked_from="20261130-000000-ffff",
+        damage="2 lines are damaged",
         notices=(Notice("held by pid 7", "warning", remedy="close it"),),
     )
     lines = plain(talk).splitlines()
     assert lines[0] == "Resumed a copy of “Rainfall, final”"
     assert lines[2] == "! held by pid 7 — close it"
     assert lines[3] == "! This is a fork of 20261130-000000-ffff, which stays as it is."
-    assert lines[4].startswith("! 98% of the model's window is taken (195,000 of 200,000 tokens)")
-    assert lines[5] == "  You: And by month?"
+    assert lines[4].startswith("! Its file is damaged in part (2 lines are damaged)")
+    assert lines[5].startswith("! 98% of the model's window is taken (195,000 of 200,000 tokens)")
+    assert lines[6] == "  You: And by month?"
 
 
 def test_an_empty_session_has_no_words_and_says_what_comes():
@@ -177,6 +179,7 @@ def test_hostile_text_is_text_in_every_form(language):
         changes=changes,
         told=True,
         forked_from=BAD,
+        damage=BAD,
         notices=(Notice(BAD, remedy=BAD),),
         cells={"c": (1, BAD)},
     )
