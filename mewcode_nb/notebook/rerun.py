@@ -2,8 +2,8 @@
 
 Looked for first in the conversation at hand, then in the session that earlier replays took up, then
 in the other sessions of this notebook, newest first. A cell with an id is looked for only in
-sessions whose row names that cell; without ids (nbclient, papermill) the newest few are read, and
-the next turn in order counts. A terminal never replays.
+sessions whose row names that cell, or may lack it; without ids (nbclient, papermill) the newest few
+are read, and the next turn in order counts. A terminal never replays.
 
 The session that answered is taken up only when something is to be added to it. So a Run All replays
 without holding anything, and a new prompt at its end goes on where the last answer is stored.
@@ -24,6 +24,7 @@ from mewcode_nb.notebook.locate import cell_id, frontend_kind
 from mewcode_nb.notebook.session_words import SessionWords
 from mewcode_nb.notebook.stored import Stored, find_turn
 from mewcode_nb.session.records import Cell
+from mewcode_nb.session.said import load_said
 from mewcode_nb.session.turns import turns
 from mewcode_nb.widgets.words import choose_language
 
@@ -121,7 +122,8 @@ class Reruns:
         info = self._runtime.library().find(self._stands_for.get(stored.session, stored.session))
         if self._runtime.conversation is not None and self._is_other(info):
             return Plan()
-        records = self._runtime.library().store_of(info).load(info.id).records
+        state = self._runtime.library().store_of(info).load(info.id)
+        records = _said(state, Path(info.location)).records
         kept = [turn for turn in turns(records) if turn.last_id == stored.turn.last_id]
         other = info if self._is_other(info) else None
         if not kept:
@@ -216,7 +218,7 @@ class Reruns:
         used = self._used_now if cell.id else self._used
 
         def look(session: str, folder: Path, version: object, load: _Load) -> Stored | None:
-            state = self._state(session, version, cell, load, notices)
+            state = self._state(session, version, cell, lambda: _said(load(), folder), notices)
             turn = find_turn(state.records, cell, used, whole=whole) if state else None
             if state is None or turn is None:
                 return None
@@ -276,8 +278,8 @@ class Reruns:
         for info in self._ordered(notices):
             if not info.readable or not info.turns or not self._is_other(info):
                 continue
-            if cell.id and cell.id not in info.cells:
-                continue
+            if cell.id and cell.id not in info.cells and info.turns <= len(info.cells):
+                continue  # a row may lack cells of turns that a compaction replaced
             count, size = count + 1, size + info.size
             if count > 1 and (count > READ_SESSIONS or size > _READ_BYTES):
                 return
@@ -316,12 +318,18 @@ class Reruns:
     def _rewound(self, stored: Stored, prompt: str) -> Notice:
         self._runtime.rewind(stored.before)
         words = self._words(prompt)
-        return Notice(words("replaced", count=stored.later), remedy=words("undo_hint"))
+        key = "replaced_more" if stored.later else "replaced"
+        return Notice(words(key, count=stored.later), remedy=words("undo_hint"))
 
     def _words(self, prompt: str) -> SessionWords:
         runtime = self._runtime
         language = runtime.project().settings.language
         return SessionWords(choose_language(language, runtime.environ, prompt))
+
+
+def _said(state: SessionState, folder: Path) -> SessionState:
+    """The session with the turns that a compaction put out of the conversation: they ran, too."""
+    return load_said(folder) if state.compactions else state
 
 
 def _digest(prompt: str) -> str:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from mewcode_nb.session.records import CompactRecord, Section, to_line
 from mewcode_nb.testing import Fault, reply, tool_use
 
 pytestmark = pytest.mark.kernel
@@ -164,3 +166,23 @@ def test_new_and_session_say_where_a_fresh_run_goes(begin, server, sessions):
     assert undone.status == "ok", undone.text
     assert "two" in cells("b", f"%%mewcode --session {name}\nmore").text
     assert len(sessions()) == 2
+
+
+def test_a_turn_that_was_compacted_away_still_shows_its_answer_and_can_be_replaced(
+    begin, server, sessions
+):
+    server.add("one", "two", "anew")
+    cells = begin()
+    cells("a", "%%mewcode\nfirst")
+    cells("b", "%%mewcode\nsecond")
+    (path,) = sessions()
+    cells.restart()
+    summary = CompactRecord(time.time(), "c1", "manual", (Section("goal", "g"),))
+    with path.open("ab") as file:
+        file.write(to_line(summary))
+    for name, words, answer in (("a", "first", "one"), ("b", "second", "two")):
+        assert answer in cells(name, f"%%mewcode\n{words}").text
+    assert len(server.requests) == 2
+    ran = cells("b", "%%mewcode --fresh\nsecond")
+    assert "anew" in ran.text, ran.text
+    assert sent(server)[-1] == 3

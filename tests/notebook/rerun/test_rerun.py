@@ -86,7 +86,7 @@ def test_fresh_replaces_the_turn_and_undo_brings_the_branch_back(begin, server):
     for cell in ("one", "two", "three"):
         cells(cell, f"%%mewcode\n{cell}")
     ran = cells("two", "%%mewcode --fresh\ntwo")
-    assert "1 later turns" in ran.text
+    assert "with the turns after it (1)" in ran.text
     assert "--undo" in ran.text
     assert [block["text"] for m in server.requests[-1].body["messages"] for block in m["content"]][
         :2
