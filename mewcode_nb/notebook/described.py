@@ -28,6 +28,7 @@ _MEMBERS = 64
 _TEXT = 4_096
 """Characters or bytes it takes of one text, half of them from the end."""
 _COLUMNS = 16
+_COUNTED_COLUMNS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,10 @@ def _frame(frame: Any) -> _Look:  # noqa: ANN401 - pandas is not ours to import
     labels = [_shown(label) for label in frame.columns[:_MEMBERS]]
     kinds = [str(kind) for kind in frame.dtypes.iloc[:_MEMBERS]]
     content = (rows, columns, *labels, *kinds, *shown)
-    return _Look((rows, columns), int(frame.memory_usage(deep=False).sum()), content)
+    # Counted column by column: a very wide frame would take seconds.
+    known = columns <= _COUNTED_COLUMNS
+    size = int(frame.memory_usage(deep=False).sum()) if known else None
+    return _Look((rows, columns), size, content)
 
 
 def _series(series: Any) -> _Look:  # noqa: ANN401 - pandas is not ours to import

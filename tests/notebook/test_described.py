@@ -110,6 +110,14 @@ def test_frames_are_told_apart_by_labels_types_and_a_sample():
     assert one(pandas.DataFrame()).shape == (0, 0)
 
 
+def test_a_very_wide_frame_takes_no_longer_than_its_labels():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({f"c{n}": [1] for n in range(5_000)})
+    begun = time.process_time()
+    assert one(frame).size is None
+    assert time.process_time() - begun < 0.2
+
+
 def test_big_values_cost_no_more_than_small_ones():
     values = {
         "text": "x" * 50_000_000,

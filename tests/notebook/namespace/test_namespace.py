@@ -214,3 +214,9 @@ def test_outer_cell_is_unchanged_when_the_magic_is_not_awaited(kernel):
     assert cell.stdout == "42\n"
     assert cell.displays == [{"text/plain": "'mine'"}]
     assert kernel.cell("print(_)").stdout == "mine\n"
+
+
+def test_names_that_the_code_read_and_left_alone(kernel):
+    kernel.cell("rows = [1, 2]; grown = []; unread = 3")
+    run, _ = kernel.agent("total = sum(rows)\ngrown.append(total)")
+    assert run.used == ("rows",)

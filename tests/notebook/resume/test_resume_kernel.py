@@ -236,3 +236,51 @@ def test_a_session_that_nearly_fills_the_window_says_so_with_numbers(begin, serv
     shown = second.cell("%%mewcode\ngo on").text
     assert "of 4,000 tokens" in shown
     assert "of 4,000 tokens" not in second.cell("%%mewcode\nand on").text
+
+
+def test_after_more_than_six_hours_the_time_and_the_moved_repository_are_told(
+    begin, server, in_project, stored
+):
+    git = in_project.root / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "refs" / "heads" / "main").write_text("a" * 40 + "\n")
+    server.add("one", "two", "three")
+    first = begin()
+    first.cell("%%mewcode\nfirst")
+    first.kill()
+    (log,) = in_project.notebooks.glob(".mewcode/sessions/*/conversation.jsonl")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    aged = [{**line, "ts": line["ts"] - 7 * 3600} for line in lines]
+    log.write_text("".join(json.dumps(line) + "\n" for line in aged))
+    second = begin()
+    second.cell("%resume last")
+    second.cell("%%mewcode\nsecond")
+    (told,) = second.reminders()
+    assert "last used 7 hours ago" in told
+    assert "Repository moved" not in told
+    (git / "refs" / "heads" / "main").write_text("b" * 40 + "\n")
+    second.kill()
+    third = begin()
+    third.cell("%resume last")
+    third.cell("%%mewcode\nthird")
+    (_told, moved) = third.reminders()
+    assert "commit aaaaaaaaaaaa -> bbbbbbbbbbbb" in moved
+    (state,) = stored().values()
+    assert [record.origin for record in state.records].count("reminder") == 2
+
+
+def test_a_rewind_tells_of_what_the_abandoned_turns_changed(begin, server, in_project):
+    path = in_project.write("notebooks/plan.txt", "draft\n")
+    server.add(reply(tool_use("read_file", path="plan.txt")), "read")
+    talk = begin()
+    talk.cell("%%mewcode\nread it")
+    edit = tool_use("edit_file", path="plan.txt", old="draft", new="final")
+    server.add(reply(edit), "edited", "I know")
+    talk.cell("%%mewcode\nedit it")
+    assert path.read_text() == "final\n"
+    talk.cell("%mewcode rewind 4")
+    talk.cell("%%mewcode\nwhat does it say?")
+    (told,) = talk.reminders()
+    assert "Files changed since you read them" in told
+    assert "plan.txt" in told
