@@ -30,7 +30,7 @@ TALKS = (
     (31, "", "Plot weekly revenue by region, with the holidays marked", 3, 7_100, "main"),
     (52, "Churn model, without tenure", "Fit a model of churn", 9, 18_900, "tenure"),
     (130, "", "Make load_orders() twice as fast", 11, 15_600, "speed"),
-    (220, "", "把客户按地区汇总，并检查有没有重复的行", 4, 6_300, "main"),
+    (220, "", "Sum up customers by region and look for duplicate rows", 4, 6_300, "main"),
     (390, "", "What does each column of events.parquet mean?", 2, 4_800, "main"),
 )
 
@@ -89,16 +89,15 @@ def test_the_picker_lists_what_a_notebook_was_used_for(jupyter, open_notebook):
     picker.wait_for()
     names = page.page.locator(".mewcode-picker-name").all_inner_texts()
     assert len(names) == len(ids) == 8
-    assert names[:3] == ["Why did churn rise in March?", TALKS[1][2], "Churn model, final"]
+    assert names[:3] == ["Churn model, final", TALKS[0][2], TALKS[1][2]]  # pinned ones first
     page.page.keyboard.press("ArrowDown")
-    page.page.keyboard.press("ArrowDown")
-    page.page.locator(".mewcode-picker-row[aria-selected=true]", has_text="final").wait_for()
+    page.page.locator(".mewcode-picker-row[aria-selected=true]", has_text="March").wait_for()
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     page.page.locator(".jp-CodeCell").nth(1).screenshot(
         path=str(ARTIFACTS / f"{jupyter.app}-picker-cell.png")
     )
     page.page.keyboard.press("Enter")
-    page.wait_text(1, "Churn model, final")
+    page.wait_text(1, "Resumed “Why did churn rise in March?”")
     picker.wait_for(state="detached")
 
 
@@ -135,7 +134,7 @@ def test_newcomer_takes_the_tour_with_a_real_restart_and_clicks(jupyter, open_no
     table = run("%resume --list")
     box.wait_for(state="detached")
     page.wait_text(picker, "%resume ID or %resume last goes on directly.")
-    page.wait_text(table, "On which day were the most apples sold?")
+    page.wait_text(table, "On which day were the most a")
     card = run("%resume last")
     page.wait_text(card, "market.csv")
     page.wait_text(card, "apples")
