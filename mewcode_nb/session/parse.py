@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import cast, get_args
+from typing import get_args
 
 from mewcode_nb.blocks import sound_block
 from mewcode_nb.events import Usage
 from mewcode_nb.messages import Block, Json, JsonObject, Origin, Role
 from mewcode_nb.session.legacy import legacy_message
+from mewcode_nb.session.quick import quick_maker
 from mewcode_nb.session.records import (
     Cell,
     CompactRecord,
@@ -133,20 +134,20 @@ def _message(source: _Source) -> MessageRecord:
     origin = source.text("origin")
     fallback = "assistant" if role == "assistant" else "user"
     cell = source.inner("cell")
-    return MessageRecord(
-        ts=source.number("ts"),
-        id=source.text("id"),
-        role=cast("Role", role),
-        content=_blocks(source.get("content")),
-        origin=cast("Origin", origin if origin in _ORIGINS else fallback),
-        turn=source.count("turn"),
-        cell=Cell(cell.text("id"), cell.text("sha256")) if cell else None,
-        usage=_usage(source.inner("usage")),
-        stop_reason=source.text("stop_reason") or None,
-        model=source.text("model"),
-        message_id=source.text("message_id"),
-        incomplete=source.get("incomplete") is True,
-        extra=source.rest(MessageRecord),
+    return _new_message(
+        source.number("ts"),
+        source.text("id"),
+        role,
+        _blocks(source.get("content")),
+        origin if origin in _ORIGINS else fallback,
+        source.count("turn"),
+        Cell(cell.text("id"), cell.text("sha256")) if cell else None,
+        _usage(source.inner("usage")),
+        source.text("stop_reason") or None,
+        source.text("model"),
+        source.text("message_id"),
+        source.get("incomplete") is True,
+        source.rest(MessageRecord),
     )
 
 
@@ -161,11 +162,11 @@ def _blocks(content: Json) -> tuple[Block, ...]:
 def _usage(source: _Source | None) -> Usage | None:
     if source is None:
         return None
-    return Usage(
-        input_tokens=source.count("input_tokens"),
-        cache_creation_input_tokens=source.count("cache_creation_input_tokens"),
-        cache_read_input_tokens=source.count("cache_read_input_tokens"),
-        output_tokens=source.count("output_tokens"),
+    return _new_usage(
+        source.count("input_tokens"),
+        source.count("cache_creation_input_tokens"),
+        source.count("cache_read_input_tokens"),
+        source.count("output_tokens"),
     )
 
 
@@ -274,6 +275,8 @@ _KNOWN: Mapping[type, frozenset[str]] = {
         *(RewindRecord, ReadRecord, NamespaceRecord, MetaRecord),
     )
 }
+_new_message = quick_maker(MessageRecord)
+_new_usage = quick_maker(Usage)
 _ROLES = frozenset(get_args(Role))
 _ORIGINS = frozenset(get_args(Origin))
 _PARSERS: Mapping[str, Callable[[_Source], Record]] = {

@@ -19,6 +19,7 @@ from mewcode_nb.blocks import clean_json
 from mewcode_nb.errors import SessionError, SessionNotFound
 from mewcode_nb.messages import Json, JsonObject
 from mewcode_nb.session.parse import from_json
+from mewcode_nb.session.quick import quick_maker
 from mewcode_nb.session.records import (
     LINE_LIMIT,
     Damage,
@@ -81,7 +82,7 @@ def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
             yield Damage(number, f"{size} bytes, more than the limit of {LINE_LIMIT}")
         else:
             for item in _judge(line, number):
-                yield item if isinstance(item, Damage) else PlacedRecord(item, offset, number)
+                yield item if isinstance(item, Damage) else _placed(item, offset, number)
         offset += size
 
 
@@ -213,4 +214,5 @@ def _no_constant(name: str) -> Json:
     raise ValueError(f"{name} is no JSON number")
 
 
+_placed = quick_maker(PlacedRecord)
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
