@@ -353,14 +353,16 @@ def import_session(desk: _Desk, file: Path) -> None:
         warn(note)
 
 
-@_command("显示各文件夹的会话占用多少空间。")
+@_command("显示各文件夹的会话占用多少空间、接下来会清理什么。")
 @_desk
 def storage(desk: _Desk) -> None:
-    """Show how much the sessions take, by folder."""
+    """Show how much the sessions take, by folder, and what leaves next."""
+    from mewcode_nb.cli.shelf import leaving
     from mewcode_nb.widgets.columns import align
 
     rows = list(_storage_rows(desk))
     say(align(rows, right={1, 2, 3, 4}))
+    say("\n".join(leaving(desk.folder, desk.library, desk.words.language)))
     say(desk.words("storage_hint"))
     desk.end()
 

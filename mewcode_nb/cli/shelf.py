@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode_nb.cli.words import Words
+from mewcode_nb.config import Settings
+from mewcode_nb.config.load import load_settings, settings_sources
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound, UsageError
 from mewcode_nb.paths import project_root, user_home
 from mewcode_nb.session.find import in_trash
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from mewcode_nb.session.folder_store import FolderStore
     from mewcode_nb.session.library import Library
 
-__all__ = ["find_trashed", "import_file", "info_json", "open_library"]
+__all__ = ["find_trashed", "import_file", "info_json", "leaving", "open_library"]
 
 
 def open_library(folder: Path) -> Library:
@@ -31,7 +33,26 @@ def open_library(folder: Path) -> Library:
 
     here, home = folder.resolve(), user_home(os.environ)
     root = project_root(here, home)
-    return Library(here, root, clock=time.time, random=Random(), home=home)  # noqa: S311
+    days = _settings(root, home).trash_days
+    random = Random()  # noqa: S311 - for names, no secrets
+    return Library(here, root, clock=time.time, random=random, home=home, trash_days=days)
+
+
+def leaving(folder: Path, library: Library, language: str) -> list[str]:
+    """What retention will do next with the project's sessions, in lines; touches nothing."""
+    from mewcode_nb.session.retention import Policy
+    from mewcode_nb.session.sweep import look_ahead
+    from mewcode_nb.widgets.columns import align
+    from mewcode_nb.widgets.retention_words import outlook_lines, outlook_rows
+
+    home, now = user_home(os.environ), time.time()
+    policy = Policy.of(_settings(project_root(folder.resolve(), home), home))
+    stores = library.stores(project=True)
+    outlooks = [look_ahead(store, policy, now) for store in stores]
+    trashed = [item for store in stores for item in store.trashed()]
+    above, below = outlook_lines(outlooks, policy, trashed, language)
+    rows = outlook_rows(outlooks, now, language)
+    return [above, *([align(rows)] if rows else []), *below]
 
 
 def find_trashed(library: Library, named: str, words: Words) -> tuple[FolderStore, TrashedSession]:
@@ -80,6 +101,10 @@ def _own(path: Path) -> tuple[SessionRecord, tuple[Record, ...]]:
     assert isinstance(header, SessionRecord)
     kept = (record for record in records if not isinstance(record, LegacyCompact))
     return header, tuple(kept)
+
+
+def _settings(root: Path, home: Path | None) -> Settings:
+    return load_settings(settings_sources(root, home, environ=os.environ)).settings
 
 
 def info_json(info: SessionInfo) -> dict[str, object]:

@@ -13,6 +13,7 @@ from mewcode_nb.notebook.words import SUBCOMMANDS, line_help
 __all__ = ["answer"]
 
 _HELP = frozenset({"--help", "-h"})
+_OF_SESSIONS = frozenset({"rewind", "fork", "export", "doctor", "storage", "cost"})
 
 
 async def answer(
@@ -32,10 +33,13 @@ async def answer(
         _show(runtime, Page.fixed(line_help(runtime.words().language)))
         return None
     if name == "ask" and rest:
-        return await runtime.turn(rest, TurnOptions(), awaited=awaited)
+        return await _turn(runtime, rest, TurnOptions(), awaited=awaited)
     if name not in SUBCOMMANDS:
         _show(runtime, Page.fixed(line_help(runtime.words().language)))
+    if name in _OF_SESSIONS:
+        runtime.retention.begin()
     _show(runtime, subcommands.run(name, rest, runtime))
+    runtime.retention.finish()
     return None
 
 
@@ -48,9 +52,18 @@ async def _cell(runtime: Runtime, line: str, cell: str, *, awaited: bool) -> Non
     if options.help or not cell.strip():
         _show(runtime, Page.fixed(cell_help(runtime.words().language)))
         return
-    result = await runtime.turn(cell.strip("\n"), options, awaited=awaited)
+    result = await _turn(runtime, cell.strip("\n"), options, awaited=awaited)
     if options.output:
         runtime.shell.user_ns[options.output] = result
+
+
+async def _turn(
+    runtime: Runtime, prompt: str, options: TurnOptions, *, awaited: bool
+) -> TurnResult:
+    runtime.retention.begin()
+    result = await runtime.turn(prompt, options, awaited=awaited)
+    runtime.retention.finish()
+    return result
 
 
 def _show(runtime: Runtime, page: Page) -> None:

@@ -49,6 +49,7 @@ def resume(line: str, runtime: Runtime) -> None:
         _publish(runtime, Page.fixed(resume_help(words.language)).bundle())
         return
     runtime.require_idle("%resume")
+    runtime.retention.begin()
     desk = _Desk(runtime, words)
     if options.picks:
         scope: Scope = "project" if options.project else "notebook"
@@ -57,6 +58,7 @@ def resume(line: str, runtime: Runtime) -> None:
         _publish(runtime, desk.do(options))
     for notice in runtime.library().notices():
         _publish(runtime, cards.line(notice, tone="warning"))
+    runtime.retention.finish()
 
 
 class _Desk:

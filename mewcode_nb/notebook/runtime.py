@@ -22,6 +22,7 @@ from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult,
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
 from mewcode_nb.notebook.rerun import Reruns
+from mewcode_nb.notebook.retention import Retention
 from mewcode_nb.notebook.ticker import interruptible
 from mewcode_nb.widgets.words import Words, choose_language
 
@@ -65,6 +66,8 @@ class Runtime:
         """Tokens of the session's complete responses, those of broken turns included."""
         self.reruns = Reruns(self)
         """What is known of cells that ran or were replayed."""
+        self.retention = Retention(self)
+        """Lets sessions go that have had their time, once in a kernel's life."""
         self._chosen: dict[str, object] = {}
         self._model: LiveModel | None = None
         self._tutorial: TutorialServer | None = None
@@ -140,8 +143,12 @@ class Runtime:
 
         project = self.project()
         here, root, known = real_path(project.place.folder), project.root, self._library
-        if known is None or (known.here, known.root) != (here, root):
-            known = Library(here, root, clock=time.time, random=Random(), home=project.home)  # noqa: S311 - a name, no secret
+        days = project.settings.trash_days
+        if known is None or (known.here, known.root, known.trash_days) != (here, root, days):
+            random = Random()  # noqa: S311 - for a name, no secret
+            known = Library(
+                here, root, clock=time.time, random=random, home=project.home, trash_days=days
+            )
             self._library = known
         return known
 

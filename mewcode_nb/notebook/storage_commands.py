@@ -49,9 +49,9 @@ def storage(rest: str, runtime: Runtime) -> Page:
     infos = [info for part in kept for info in part.infos]
     largest = sorted(infos, key=lambda info: info.size, reverse=True)[:_SHOWN]
     rows = [(info.id, size_words(info.size), _short(info.name)) for info in largest]
-    lines = [*_leaving(runtime, said), said("free"), said("pinned_hint")]
+    lines = [said("free"), said("pinned_hint")]
     lines += [f"! {notice}" for notice in runtime.library().notices()]
-    after = Page.fixed("\n".join(lines))
+    after = _leaving(runtime, Page.fixed("\n".join(lines)))
     if rows:
         head = (said("cost_session"), said("log_size"), said("turns_prompt"))
         after = _led(said("largest"), Page.table([head, *rows], after=after))
@@ -97,31 +97,22 @@ def _turn_rows(runtime: Runtime, said: SessionWords) -> Iterator[tuple[str, ...]
     yield (said("cost_all"), *_tokens(state.usage), "")
 
 
-def _leaving(runtime: Runtime, said: SessionWords) -> Iterator[str]:
-    """What retention will do next, in every folder of the project together."""
-    from mewcode_nb.session.retention import Policy, plan_retention
+def _leaving(runtime: Runtime, after: Page) -> Page:
+    """What retention will do next in the folders of the project, above `after`."""
+    from mewcode_nb.session.retention import Policy
+    from mewcode_nb.session.sweep import look_ahead
+    from mewcode_nb.widgets.retention_words import outlook_lines, outlook_rows
 
-    settings, now = runtime.project().settings, time.time()
-    if settings.retention_days <= 0:
-        yield said("leaves_never")
-        return
-    quota = int(settings.sessions_quota_mb * 1_000_000)
-    policy = Policy(settings.retention_days, settings.keep_last, quota)
-    count = size = over = 0
-    purges: list[float] = []
-    for store in runtime.library().stores(project=True):
-        trashed = store.trashed()
-        plan = plan_retention(store.list(), policy, now, orphans=store.orphans(), trashed=trashed)
-        count, size = count + len(plan.remove), size + sum(item.size for item in plan.remove)
-        over += plan.over
-        purges += [item.purge_after for item in trashed if 0 < item.purge_after < float("inf")]
-    key = "leaves" if count else "leaves_nothing"
-    yield said(key, days=f"{settings.retention_days:g}", count=count, size=size_words(size))
-    if over:
-        yield said("quota", limit=size_words(quota), size=size_words(over))
-    if purges:
-        when = time.strftime("%Y-%m-%d", time.localtime(min(purges)))
-        yield said("trash_next", when=when)
+    policy, now = Policy.of(runtime.project().settings), time.time()
+    language = runtime.words().language
+    stores = runtime.library().stores(project=True)
+    outlooks = [look_ahead(store, policy, now) for store in stores]
+    trashed = [item for store in stores for item in store.trashed()]
+    above, below = outlook_lines(outlooks, policy, trashed, language)
+    rows = outlook_rows(outlooks, now, language)
+    if below:
+        after = _led("\n".join(below), after)
+    return _led(above, Page.table(rows, after=after) if rows else after)
 
 
 def _folder_rows(kept: list[_Kept], said: SessionWords) -> Iterator[tuple[str, ...]]:

@@ -48,7 +48,7 @@ class Library:
         self._clock = clock
         self._random = random
         self._home = home
-        self._trash_days = trash_days
+        self.trash_days = trash_days
         self._stores: dict[Path, FolderStore] = {}
         self._places: Places | None = None
         self._told: set[str] = set()
@@ -171,7 +171,7 @@ class Library:
                 sessions_folder(folder),
                 clock=self._clock,
                 random=self._random,
-                trash_days=self._trash_days,
+                trash_days=self.trash_days,
             )
         return self._stores[folder]
 

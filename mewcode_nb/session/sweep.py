@@ -75,8 +75,9 @@ class SweepReport:
     """What was done, and what the user should be told. Times in seconds, sizes in bytes."""
 
     policy: Policy
+    at: float
     preview: tuple[Removal, ...] = ()
-    """What will go from `due` on, told for the first time; none of it was touched."""
+    """What will go from `preview_due` on, told for the first time; none of it was touched."""
     due: float = 0.0
     """When the first of what is told or waits goes; 0 where nothing does."""
     waiting: int = 0
@@ -93,6 +94,11 @@ class SweepReport:
     def silent(self) -> bool:
         """Whether nothing happened that the user should be told of."""
         return not (self.preview or self.moved or self.purged)
+
+    @property
+    def preview_due(self) -> float:
+        """When what the preview tells of goes at the earliest."""
+        return self.at + NOTICE_SECONDS
 
     @property
     def preview_size(self) -> int:
@@ -155,6 +161,7 @@ def sweep(
         _remember(_memory(store), waiting)
     return SweepReport(
         policy,
+        now,
         preview=fresh,
         due=min(waiting.values()) + NOTICE_SECONDS if waiting else 0.0,
         waiting=len(waiting) - len(fresh),
