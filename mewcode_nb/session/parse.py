@@ -87,6 +87,9 @@ class _Source:
         return float(value) if abs(value) < 1e15 else 0.0  # beyond any date, size or count
 
     def count(self, key: str) -> int:
+        value = self.get(key)
+        if type(value) is int:  # nearly always
+            return value if abs(value) < 1e15 else 0
         return int(self.number(key))
 
     def object(self, key: str) -> JsonObject | None:
