@@ -51,6 +51,7 @@ def test_recorded_code_headless_runs_only_where_the_mode_allows(begin, server, o
     ran = after("one", f"%%mewcode {options}\ngo", allow_stdin=False)
     assert ran.status == "ok"
     assert ("denied" in ran.text) is not made_again
+    assert ("--mode open, or where you can answer" in ran.text) is not made_again
     assert after.value("'total' in dir()") == str(made_again)
     assert len(server.requests) == 3
 
