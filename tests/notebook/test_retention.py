@@ -128,7 +128,7 @@ def test_the_off_switch_of_the_user_keeps_everything(
     own.write_text("retention_days = 0\nkeep_last = 0\n", encoding="utf-8")
     kernel = loaded_kernel(MEWCODE_RETENTION_DAYS=None, MEWCODE_KEEP_LAST=None)
     assert "trash" not in kernel.run("%%mewcode\nhello").text
-    assert "nothing ever leaves by itself" in kernel.run("%mewcode storage").text
+    assert "no session leaves by itself" in kernel.run("%mewcode storage").text
     assert "old" in names(home_of_sessions / "sessions")
     assert not (home_of_sessions / "cache" / "retention.json").exists()
 

@@ -132,7 +132,7 @@ def test_storage_counts_what_is_kept_and_says_what_leaves(talked):
     assert "nothing leaves" in page
     assert "--delete" in page
     talked.said("%mewcode config retention_days 0")
-    assert "nothing ever leaves" in talked.said("%mewcode storage")
+    assert "no session leaves by itself" in talked.said("%mewcode storage")
 
 
 def test_cost_counts_tokens_by_turn_and_by_session_and_names_no_price(talked):

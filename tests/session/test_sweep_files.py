@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import random
 
@@ -130,6 +131,18 @@ def test_row_14_results_leave_with_their_log_and_those_without_one_are_found(sto
     report = sweep(store, POLICY, clock.now)
     assert len(report.purged) == 2
     assert list((store.sessions.parent / "trash").iterdir()) == []
+
+
+def test_sessions_of_the_go_program_count_by_their_own_times(store, clock):
+    for identity, days in (("1500000000-ab12", 40), ("1500000001-cd34", 2)):
+        entry = {"role": "user", "content": "list the files", "ts": int(NOW - days * DAY)}
+        write(store.sessions / identity, json.dumps(entry).encode() + b"\n", 400)
+    assert {info.first_prompt for info in store.list()} == {"list the files"}
+    report = told(store, clock)
+    assert ids(report.moved) == ["1500000000-ab12"]
+    store.restore("1500000000-ab12")
+    assert sweep(store, POLICY, clock.now).moved == ()
+    assert len(store.list()) == 2
 
 
 def test_row_15_a_session_that_is_held_is_never_touched(store, clock):
