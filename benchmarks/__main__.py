@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.report import Report, as_markdown, environment
 
-ALL = ("load", "stream", "turn", "append", "list", "display", "install")
+ALL = ("load", "stream", "turn", "append", "list", "resume", "display", "install")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
