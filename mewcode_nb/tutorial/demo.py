@@ -41,8 +41,10 @@ class HeadlessRun:
 
 
 def find_notebook(package: Path, prefix: Path, name: str) -> Path:
-    """The notebook of this file name: of the source tree that holds the package, else the
-    environment's. Raises MewcodeError.
+    """The notebook of this name: of the source tree around the package, else the environment's.
+
+    Raises:
+        MewcodeError: it is in neither.
     """
     for path in (package.parent / "notebooks" / name, prefix / "share" / "mewcode_nb" / name):
         if path.is_file():
