@@ -64,7 +64,8 @@ class Cells:
         self._settle()
         return self._defined
 
-    def _begin(self, info: ExecutionInfo) -> None:
+    def begin(self, info: ExecutionInfo) -> None:
+        """A cell is about to run."""
         if AGENT_CODE.get():
             return
         self._settle()
@@ -94,7 +95,7 @@ class Cells:
                 self._defined.pop(name, None)
 
     def _callbacks(self) -> tuple[tuple[str, Callable[..., None]], ...]:
-        return (("pre_run_cell", self._begin), ("post_run_cell", self._end))
+        return (("pre_run_cell", self.begin), ("post_run_cell", self._end))
 
     def _look(self) -> dict[str, int]:
         shell = self._shell

@@ -11,12 +11,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mewcode_nb.notebook.awaiting import CallAwaiter, claim_cell
-from mewcode_nb.notebook.cells import kept_cells
 from mewcode_nb.notebook.completion import complete_magic
 from mewcode_nb.notebook.magics import MewcodeMagics, kept_runtime
 
 if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 
 __all__ = ["IdlePreload", "load", "unload"]
 
@@ -63,6 +62,37 @@ class IdlePreload:
         self._magics.runtime.preload()
 
 
+class LateCells:
+    """Begins to follow which cell defines which name when the first cell after loading runs.
+
+    By then loading is over, so what it takes to follow cells costs loading nothing.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+
+    def register(self) -> None:
+        """Wait for the next cell."""
+        self._shell.events.register("pre_run_cell", self._on_cell)
+
+    def unregister(self) -> None:
+        """Follow no longer, and wait for no cell; harmless when that has happened already."""
+        if self._on_cell in self._shell.events.callbacks["pre_run_cell"]:
+            self._shell.events.unregister("pre_run_cell", self._on_cell)
+        else:
+            from mewcode_nb.notebook.cells import kept_cells
+
+            kept_cells(self._shell).unregister()
+
+    def _on_cell(self, info: ExecutionInfo) -> None:
+        from mewcode_nb.notebook.cells import kept_cells
+
+        self.unregister()
+        cells = kept_cells(self._shell)
+        cells.register()
+        cells.begin(info)  # what is registered while an event is told is told of the next one
+
+
 def load(shell: InteractiveShell) -> None:
     """Register on the shell, in place of what an earlier load registered there."""
     unload(shell)
@@ -74,7 +104,8 @@ def load(shell: InteractiveShell) -> None:
         shell.Completer.custom_matchers.append(complete_magic)
     magics.idle_preload = IdlePreload(shell, magics)
     magics.idle_preload.register()
-    kept_cells(shell).register()
+    magics.late_cells = LateCells(shell)
+    magics.late_cells.register()
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -88,7 +119,7 @@ def unload(shell: InteractiveShell) -> None:
     magics = shell.magics_manager.registry.pop(MewcodeMagics.__name__, None)
     if magics is not None:
         magics.idle_preload.unregister()
-        kept_cells(shell).unregister()
+        magics.late_cells.unregister()
         shell.configurables.remove(magics)
         for kind, names in magics.magics.items():
             for name in names:

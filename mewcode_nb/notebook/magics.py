@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from mewcode_nb.events import TurnResult
-    from mewcode_nb.notebook.extension import IdlePreload
+    from mewcode_nb.notebook.extension import IdlePreload, LateCells
     from mewcode_nb.notebook.runtime import Runtime
 
 __all__ = ["MewcodeMagics", "kept_runtime"]
@@ -87,6 +87,7 @@ class MewcodeMagics(Magics):
     local = _switch("For small local models: recover tool calls that were written as text.")
 
     idle_preload: IdlePreload
+    late_cells: LateCells
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._home = shell

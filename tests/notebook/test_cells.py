@@ -108,7 +108,7 @@ def test_loading_again_keeps_what_is_known_and_follows_once(ipython_shell, run):
     ipython_shell.run_line_magic("reload_ext", "mewcode_nb")
     run("b = 1", "c2")
     assert ids(kept_cells(ipython_shell)) == {"a": "c1", "b": "c2"}
-    begin = kept_cells(ipython_shell)._begin
+    begin = kept_cells(ipython_shell).begin
     assert ipython_shell.events.callbacks["pre_run_cell"].count(begin) == 1
     ipython_shell.run_line_magic("unload_ext", "mewcode_nb")
     assert begin not in ipython_shell.events.callbacks["pre_run_cell"]
