@@ -115,7 +115,7 @@ class Library:
 
         Raises `SessionNotFound` when it is none of the library's.
         """
-        place = real_path(Path(info.location).parent.parent).parent
+        place = real_path(Path(info.location).parent.parent.parent)
         if place == self.here or place in self._others():
             return self._store(place)
         raise SessionNotFound(
@@ -125,7 +125,7 @@ class Library:
 
     def store_in(self, sessions: Path) -> FolderStore:
         """The store of that folder of sessions, be it one of the library's or not."""
-        return self._store(real_path(sessions).parent.parent)
+        return self._store(real_path(sessions.parent.parent))
 
     def _find_elsewhere(self, name: str) -> tuple[Sequence[SessionInfo], Sequence[str]]:
         """What the other folders' stores answer, and what those say that have several answers."""

@@ -108,9 +108,10 @@ class Trash:
             raise failure("remove all of", doomed, error, remedy=f"remove {doomed}") from error
 
     def _sweep_up(self) -> None:
-        """Remove what purges that were cut short have left."""
+        """Remove what purges that were cut short have left, as far as it lets itself be removed."""
         for left in self.folder.glob(f"{_DOOMED}*"):
-            self.files.remove_tree(left)
+            with suppress(OSError):  # else one such leftover would keep all others in the trash
+                self.files.remove_tree(left)
 
     def _claim(self, target: Path) -> None:
         """Raises OSError unless the name is free, or an empty folder stands there."""

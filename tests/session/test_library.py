@@ -156,6 +156,18 @@ def test_the_store_of_a_session_is_known_and_a_foreign_one_is_refused(root, tmp_
         stored.store_of(foreign)
 
 
+def test_a_folder_of_ours_that_is_a_link_keeps_its_sessions_usable(root, tmp_path):
+    put(tmp_path / "shared", A)
+    (root / "here").mkdir()
+    (root / "here" / ".mewcode").symlink_to(tmp_path / "shared" / ".mewcode")
+    stored = library(root / "here", root)
+    assert stored.store_of(stored.find(A)) is stored.store
+    assert stored.store_in(root / "here" / ".mewcode" / "sessions") is stored.store
+    stored.store.trash(A, "asked for")
+    (item,) = stored.store.trashed()
+    assert stored.store_of(item.info) is stored.store
+
+
 def test_a_store_s_notice_is_given_once(root):
     put(root / "here", A)
     cache = root / "here" / ".mewcode" / "cache"

@@ -166,6 +166,19 @@ def test_purge_that_was_cut_short_leaves_nothing_that_is_listed(
     assert list(trash.iterdir()) == []
 
 
+def test_a_leftover_that_cannot_be_removed_keeps_nothing_else_in_the_trash(
+    store, new_session, trash, tmp_path
+):
+    identity = new_session("a")
+    store.trash(identity, "x")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (trash / ".purged-old").symlink_to(elsewhere)  # a link is not removed as a tree
+    store.purge(identity)
+    assert not (trash / identity).exists()
+    assert elsewhere.is_dir()
+
+
 def test_purge_never_follows_a_link(store, new_session, sessions, tmp_path):
     victim = tmp_path / "victim"
     victim.mkdir()
