@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode_nb.agent.approval import Mode
-from mewcode_nb.errors import SessionError, SessionLocked, SessionNotFound
+from mewcode_nb.errors import SessionLocked, SessionNotFound
 from mewcode_nb.events import Notice, TurnResult
 from mewcode_nb.messages import block_text
 from mewcode_nb.session.changes import Changes, Present, changes_since, reminder_text, untold
@@ -87,11 +88,10 @@ def hold(store: SessionStore, info: SessionInfo, *, at: str = "", fork: bool = F
     except SessionLocked as error:
         notice = Notice(f"{error.message}; this is a fork of it", "warning")
         return _forked(store, info, at, (notice,))
-    try:
+    with ExitStack() as undo:  # of an interrupt as well: a long session takes a while to read
+        undo.callback(writer.close)
         state = rewind_to(store, writer, at) if at else store.load(info.id)
-    except SessionError:
-        writer.close()
-        raise
+        undo.pop_all()
     return Held(writer, state, notices=_writer_notices(writer))
 
 
@@ -187,11 +187,10 @@ def told_mode(state: SessionState) -> Mode:
 def _forked(store: SessionStore, info: SessionInfo, at: str, notices: tuple[Notice, ...]) -> Held:
     to = find_message(store.load(info.id, whole=True), at) if at else ""
     writer = store.fork(info.id, to)
-    try:
+    with ExitStack() as undo:
+        undo.callback(writer.close)
         state = store.load(writer.id)
-    except SessionError:
-        writer.close()
-        raise
+        undo.pop_all()
     return Held(writer, state, info.id, (*notices, *_writer_notices(writer)))
 
 

@@ -147,10 +147,12 @@ class SessionLog:
             fd, self._fd = self._fd, -1
             _open_logs.discard(self)
             _close_quietly(fd, self._files)
-            if self._when_closed:
-                self._when_closed()
-            with contextlib.suppress(OSError):  # the lock ends with the process at the latest
-                self._lease.release(self._files)
+            try:
+                if self._when_closed:
+                    self._when_closed()
+            finally:  # an interrupt must not leave the session locked by nobody
+                with contextlib.suppress(OSError):  # the lock ends with the process at the latest
+                    self._lease.release(self._files)
 
     def _line(self, record: Record) -> bytes:
         try:

@@ -567,6 +567,17 @@ def inode_of(descriptor):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_an_interrupt_while_closing_leaves_no_lock(new_log, clock):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    log = new_log()
+    log.when_closed(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log.close()
+    SessionLog.open_existing(log.folder, clock=clock).close()
+
+
 def test_forked_child_can_neither_write_nor_free_the_session(new_log, said):
     log = new_log()
     log.append([said("a")])
