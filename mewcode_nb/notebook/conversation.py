@@ -135,8 +135,12 @@ class Conversation:
         self.context.reads = _file_reads(state.reads)
 
     def close(self) -> None:
-        """End the session: another process may go on with it."""
+        """End the session: another process may go on with it.
+
+        What could not be stored so far is tried once more.
+        """
         if self.log is not None:
+            self.journal.flush_quietly()
             self.log.close()
 
 

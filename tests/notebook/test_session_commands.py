@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
 from mewcode_nb.testing import reply
@@ -165,3 +168,28 @@ def test_pages_speak_chinese(talked, line, chinese):
 def test_a_terminal_never_replays(talked):
     talked.run("%%mewcode\nfirst question")
     assert len(talked.server.requests) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limits there")
+def test_what_a_full_disk_kept_back_is_stored_when_the_session_ends(talked):
+    import resource
+
+    log = talked.folder / "conversation.jsonl"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size, before[1]))
+    try:
+        assert talked.run("%%mewcode\nthird question").success
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "third question" not in log.read_text(encoding="utf-8")
+    talked.said("%mewcode new")
+    said = [
+        json.loads(line).get("content")
+        for line in log.read_text(encoding="utf-8").split("\n")
+        if line
+    ]
+    texts = [content[0]["text"] for content in said if content]
+    assert [text for text in texts if "third" in text or text == "fine"] == [
+        "third question",
+        "fine",
+    ]
