@@ -242,7 +242,7 @@ def _head(records: Iterable[PlacedRecord]) -> _Head:
 def _read(info: SessionInfo, head: _Head, state: SessionState) -> SessionInfo:
     header = state.header or head.header
     said = state.records
-    first = head.prompt or next((record for record in said if record.origin == "user"), None)
+    first = _first_prompt(head, state)
     if head.first is None and not said and not state.meta:
         return replace(info, damage=_nothing(info, state), readable=False)
     title = state.meta.get("title")
@@ -264,6 +264,17 @@ def _read(info: SessionInfo, head: _Head, state: SessionState) -> SessionInfo:
         cells=frozenset(_cells(*said, *([first] if first else []))),
         damage=_damage(header, head, state),
     )
+
+
+def _first_prompt(head: _Head, state: SessionState) -> MessageRecord | None:
+    """The head's, unless a rewind left it: then the first of the conversation, if it has one.
+
+    A compaction, the Go program's too (whose messages have no id), leaves no prompt of the
+    beginning in the conversation, but it is still its own.
+    """
+    said = next((record for record in state.records if record.origin == "user"), None)
+    complete = head.prompt is not None and head.prompt.id and not state.compactions
+    return said if said and complete else head.prompt or said
 
 
 def _cells(*records: MessageRecord) -> Iterator[str]:

@@ -24,6 +24,9 @@ from mewcode_nb.session.records import Cell, MessageRecord
 
 __all__ = ["Turn", "TurnCall", "message_id", "prompt_text", "turns"]
 
+_DIGITS = 16
+"""Characters of a message's id, which may happen to be digits only."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
@@ -112,10 +115,12 @@ def turns(records: Sequence[MessageRecord]) -> tuple[Turn, ...]:
 
 def message_id(records: Sequence[MessageRecord], named: str) -> str:
     """The id of the message meant by a number (from 1) or an id; raises `SessionNotFound`."""
-    if named.isascii() and named.isdigit() and 1 <= int(named[:9]) <= len(records):
-        return records[int(named) - 1].id
     if any(record.id == named for record in records):
         return named
+    if named.isascii() and named.isdigit() and len(named) < _DIGITS:
+        number = int(named)
+        if 1 <= number <= len(records):
+            return records[number - 1].id
     count = len(records)
     raise SessionNotFound(
         f"no message {named} in this conversation of {count} messages",

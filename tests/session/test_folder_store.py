@@ -17,6 +17,7 @@ from mewcode_nb.session.folder_store import FolderStore
 from mewcode_nb.session.records import (
     MessageRecord,
     MetaRecord,
+    RewindRecord,
     SessionRecord,
     SpillRecord,
     to_line,
@@ -222,6 +223,15 @@ def test_g10_folder_removed_while_running_is_an_empty_list_and_a_clear_error(
     again.append([said("c")])
     again.close()
     assert [info.first_prompt for info in store.list()] == ["c"]
+
+
+def test_a_first_prompt_that_a_rewind_left_is_not_the_session_s(store, said):
+    log = store.create(SessionRecord(0.0, ""))
+    log.append([said("taken back"), RewindRecord(0.0, "")])
+    assert [info.first_prompt for info in store.list()] == ["taken back"]
+    log.append([said("asked instead"), said("and more")])
+    assert [info.first_prompt for info in store.list()] == ["asked instead"]
+    log.close()
 
 
 def test_sessions_of_the_go_program_are_listed_by_the_time_in_their_name(store, sessions):

@@ -71,3 +71,15 @@ def test_messages_are_named_by_number_or_id(named, found):
 def test_a_wrong_message_name_says_what_there_is(named):
     with pytest.raises(SessionNotFound, match="this conversation of 7 messages"):
         message_id(TALK, named)
+
+
+@pytest.mark.parametrize("named", ["0000000018", "10000000000", "8", "0"])
+def test_a_number_that_no_message_has_is_refused_however_it_is_written(named):
+    with pytest.raises(SessionNotFound, match=f"no message {named} in this conversation of 7"):
+        message_id(TALK, named)
+
+
+def test_an_id_made_of_digits_is_an_id():
+    digits = message("0000000000000002", "user", [text_block("again")], 3)
+    assert message_id((*TALK, digits), digits.id) == digits.id
+    assert message_id((*TALK, digits), "2") == "m2"
