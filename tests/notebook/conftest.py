@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.async_helpers import get_asyncio_loop
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from kernel_forks import ForkProvisioner, Forks, can_fork
 from traitlets.config import Config
 
 
@@ -161,19 +162,40 @@ class Kernel:
         self.client.input(answer)
 
 
+@pytest.fixture(scope="session")
+def kernel_forks():
+    """What forks kernels, once for all tests of a process; None where kernels start as usual."""
+    if not can_fork():
+        yield None
+        return
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def start_kernel(in_project):
-    """Start kernels in the project's folder of notebooks; they end with the test."""
+def start_kernel(in_project, kernel_forks):
+    """Start kernels in the project's folder of notebooks; they end with the test.
+
+    Those that are `cold` have imported nothing that they did not import themselves.
+    """
     from jupyter_client.manager import KernelManager
 
     running = []
 
-    def start(server=None, *, home=None, **more):
+    def start(server=None, *, cold=False, **more):
         environment = {**os.environ, **in_project.environment(), **more}
+        # Compiled once for all kernels, also where this process itself may not.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if server is not None:
             environment["ANTHROPIC_BASE_URL"] = server.base_url
         environment = {name: value for name, value in environment.items() if value is not None}
         manager = KernelManager(kernel_name="python3")
+        if kernel_forks is not None and not cold:
+            spec = manager.kernel_spec
+            manager.provisioner = ForkProvisioner(
+                kernel_id="forked", kernel_spec=spec, parent=manager, forks=kernel_forks
+            )
         manager.start_kernel(env=environment, cwd=str(in_project.notebooks))
         client = manager.client()
         client.start_channels()

@@ -160,7 +160,7 @@ def test_a_terminal_cell_is_complete_only_after_an_empty_line(loaded):
 def test_an_idle_kernel_preloads_the_sdk_where_the_setting_allows_it(
     start_kernel, setting, expected
 ):
-    kernel = start_kernel(MEWCODE_PRELOAD=setting)
+    kernel = start_kernel(cold=True, MEWCODE_PRELOAD=setting)
     loading = kernel.run("%load_ext mewcode_nb\nimport sys; print('anthropic' in sys.modules)")
     assert "False" in loading.text
     wait = (
