@@ -47,6 +47,7 @@ from mewcode_nb.tools.catalog import default_tools, specs
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from mewcode_nb.session.info import SessionInfo
     from mewcode_nb.session.store import SessionWriter
 
 __all__ = ["Conversation", "open_conversation", "turn_request"]
@@ -133,6 +134,12 @@ class Conversation:
         self.told = Told(self.begun_with, told_mode(state))
         self.agent.go_on_from(state.messages, state.turns)
         self.context.reads = _file_reads(state.reads)
+
+    def is_stored_as(self, info: SessionInfo) -> bool:
+        """Whether this is that session, and not a copy of it in another folder."""
+        if self.folder is None or self.session_id != info.id:
+            return False
+        return real_path(self.folder) == real_path(Path(info.location))
 
     def close(self) -> None:
         """End the session: another process may go on with it.

@@ -85,6 +85,8 @@ _EN = {
     "in_trash": "it is in the trash: %resume {id} --restore brings it back",
     "not_trashed": "no session {name} in the trash",
     "see_trash": "%resume --restore lists what is there",
+    "copied": "session {id} lies in several folders of the project: {places}",
+    "from_there": "rename the folder of the copy: a session's id is its folder's name",
     "several_trashed": "{name} fits several in the trash: {ids}",
     "more_id": "give more of the id",
     "no_hits": "Nothing found in {count} sessions. All words must occur in one message; "
@@ -131,6 +133,8 @@ _ZH = {
     "in_trash": "它在回收站中：%resume {id} --restore 可以还原",
     "not_trashed": "回收站中没有会话 {name}",
     "see_trash": "%resume --restore 列出其中的会话",
+    "copied": "会话 {id} 存在于项目的多个文件夹中：{places}",
+    "from_there": "请重命名副本的文件夹：会话编号就是文件夹名",
     "several_trashed": "{name} 与回收站中的多个会话相符：{ids}",
     "more_id": "请给出更长的编号",
     "no_hits": "在 {count} 个会话中没有找到。所有的词须出现在同一条消息中；"

@@ -167,7 +167,7 @@ class Runtime:
 
         self.require_idle("resuming a session")
         store, current = self.library().store_of(info), self.conversation
-        if current is not None and current.log is not None and current.session_id == info.id:
+        if current is not None and current.log is not None and current.is_stored_as(info):
             if fork:
                 return self.fork(at)
             self._require_stored(current, "go on")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import AmbiguousSession, SessionError, SessionNotFound, UsageError
-from mewcode_nb.events import Usage
 from mewcode_nb.model.limits import choose_limits
 from mewcode_nb.notebook.cell_names import cell_names
 from mewcode_nb.notebook.picker import Scope, SearchHit, SearchStep
@@ -52,6 +52,8 @@ class SessionActions:
         self._words = words
         self._clock = clock
         self._known: dict[str, SessionInfo] = {}
+        self._twins: dict[str, SessionInfo] = {}
+        """Of ids that a list held twice: a session that lies in another folder too, as a copy."""
 
     def rows(self, scope: Scope) -> Sequence[SessionInfo]:
         """The sessions of a scope, newest activity first."""
@@ -123,7 +125,7 @@ class SessionActions:
         """
         own = self.rows("notebook") if name == LAST else ()
         found = next((info for info in own if info.readable), None)
-        return self._keep([found or self._named(name)])[0]
+        return self._mean(found or self._named(name))
 
     def find_trashed(self, name: str) -> TrashedSession:
         """The one in the trash with this id or title; SessionNotFound, AmbiguousSession."""
@@ -135,7 +137,7 @@ class SessionActions:
             ids = ", ".join(item.info.id for item in found)
             text = self._words("several_trashed", name=repr(name), ids=ids)
             raise AmbiguousSession(text, remedy=self._words("more_id"))
-        self._keep([found[0].info])
+        self._mean(found[0].info)
         return found[0]
 
     def trashed(self) -> Sequence[TrashedSession]:
@@ -176,7 +178,7 @@ class SessionActions:
 
     def _at_hand(self, info: SessionInfo) -> bool:
         conversation = self._runtime.conversation
-        return conversation is not None and conversation.session_id == info.id
+        return conversation is not None and conversation.is_stored_as(info)
 
     def _card(self, resumed: Resumed) -> Bundle:
         project, state = self._runtime.project(), resumed.state
@@ -188,7 +190,7 @@ class SessionActions:
             turns=len(said),
             messages=len(state.records),
             model=state.model,
-            tokens=_tokens(state),
+            tokens=self._tokens(state),
             window=choose_limits(state.model, (0, 0), project.settings.context_window).window,
             prompt=said[-1].prompt if said else "",
             answer=said[-1].answer if said else "",
@@ -201,11 +203,27 @@ class SessionActions:
         )
         return resume_card(talk, self._words.language)
 
+    def _tokens(self, state: SessionState) -> int:
+        """What the next request carries at least; 0 for an empty conversation."""
+        from mewcode_nb.notebook.room import tokens_taken
+
+        conversation = self._runtime.conversation
+        if conversation is None or not state.records:
+            return 0
+        return tokens_taken(conversation.agent, state, state.model)
+
     def _fresh(self, info: SessionInfo) -> SessionInfo:
-        return self._keep([self._store(info).find(info.id)])[0]
+        return self._mean(self._store(info).find(info.id))
 
     def _info(self, identity: str) -> SessionInfo:
-        return self._known[identity]
+        """The session; where a copy of it was listed as well, nobody can tell which is meant."""
+        info = self._known[identity]
+        if twin := self._twins.get(identity):
+            places = f"{Path(info.location).parent}; {Path(twin.location).parent}"
+            raise AmbiguousSession(
+                self._words("copied", id=identity, places=places), remedy=self._words("from_there")
+            )
+        return info
 
     def _store(self, info: SessionInfo) -> FolderStore:
         return self._runtime.library().store_of(info)
@@ -213,15 +231,18 @@ class SessionActions:
     def _keep(self, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
         """The same, known by id; the session at hand is in use, but not by anyone else."""
         kept = [replace(info, live=False) if self._at_hand(info) else info for info in infos]
-        self._known |= {info.id: info for info in kept}
+        listed: dict[str, SessionInfo] = {}
+        for info in kept:
+            first = listed.setdefault(info.id, info)
+            if first is not info:
+                self._twins[info.id] = info
+        self._known |= listed
         return kept
 
-
-def _tokens(state: SessionState) -> int:
-    """What the service counted for the last response and its request; 0 where it did not."""
-    counted = (record.usage for record in reversed(state.records) if record.usage)
-    usage = next(counted, None) or Usage()
-    return usage.total_input + usage.output_tokens
+    def _mean(self, info: SessionInfo) -> SessionInfo:
+        """Know the session as the one that its id means from now on."""
+        self._twins.pop(info.id, None)
+        return self._keep([info])[0]
 
 
 def _folded(text: str) -> str:

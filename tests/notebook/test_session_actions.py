@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import time
 
 import pytest
 
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound, UsageError
+from mewcode_nb.events import Usage
+from mewcode_nb.messages import text_block
 from mewcode_nb.notebook.authority import AGENT_CODE
 from mewcode_nb.notebook.picker import PickerActions
 from mewcode_nb.notebook.resume_words import ResumeWords
 from mewcode_nb.notebook.session_actions import PREVIEW_TURNS, SessionActions
+from mewcode_nb.session.records import CompactRecord, MessageRecord, Section
 from mewcode_nb.testing import reply
 
 
@@ -48,6 +52,37 @@ def test_rows_by_scope_and_only_others_are_in_use(desk):
     assert {*ids(rows)} == {desk.sales, desk.rain, "20250101-000000-aaaa"}
     assert [row.live for row in rows] == [False] * 3
     assert desk.actions.rename("20250101-000000-aaaa", "below").title == "below"
+
+
+def test_of_a_session_and_its_copy_in_another_folder_neither_is_taken_for_the_other(desk):
+    sessions = desk.project.notebooks / ".mewcode" / "sessions"
+    below = desk.project.notebooks / "deeper" / ".mewcode" / "sessions"
+    for session in (desk.rain, desk.sales):
+        shutil.copytree(sessions / session, below / session)
+    rows = desk.actions.rows("project")
+    assert sorted(ids(rows)) == sorted([desk.rain, desk.sales] * 2)
+    for session in (desk.rain, desk.sales):
+        for act in (desk.actions.delete, desk.actions.resume, desk.actions.preview):
+            with pytest.raises(AmbiguousSession, match="lies in several folders") as raised:
+                act(session)
+            assert str(sessions) in raised.value.message
+            assert str(below) in raised.value.message
+    copies = [row for row in rows if row.location.startswith(str(below))]
+    assert [desk.runtime.conversation.is_stored_as(copy) for copy in copies] == [False, False]
+    desk.actions.find(desk.rain)  # by name, this folder's own is meant
+    desk.actions.delete(desk.rain)
+    assert not (sessions / desk.rain).exists()
+    assert (below / desk.rain).is_dir()
+
+
+def test_a_copy_of_the_session_at_hand_is_gone_on_with_as_itself(desk):
+    sessions = desk.project.notebooks / ".mewcode" / "sessions"
+    below = desk.project.notebooks / "deeper" / ".mewcode" / "sessions"
+    shutil.copytree(sessions / desk.sales, below / desk.sales)
+    rows = desk.actions.rows("project")
+    copy = next(row for row in rows if row.location.startswith(str(below)))
+    assert desk.runtime.resume(copy).forked_from == ""
+    assert desk.runtime.conversation.folder == below / desk.sales
 
 
 def test_the_preview_holds_the_last_turns(desk):
@@ -127,3 +162,25 @@ def test_nothing_is_changed_by_code_of_the_agents(desk):
     finally:
         AGENT_CODE.reset(token)
     assert desk.actions.find(desk.rain).title == ""
+
+
+def test_the_card_of_a_fork_says_too_that_little_room_is_left(desk, monkeypatch):
+    monkeypatch.setenv("MEWCODE_CONTEXT_WINDOW", "2000")
+    desk.actions.rows("folder")
+    card = desk.actions.resume(desk.rain, fork=True)["text/plain"]
+    assert "of 2,000" in card, card
+
+
+def test_a_count_from_before_a_compaction_is_not_told_as_the_present_one(desk):
+    log = desk.runtime.conversation.log
+    history = desk.runtime.conversation.agent.history
+    usage = Usage(input_tokens=900_000, output_tokens=5)
+    said = MessageRecord(
+        time.time(), "late", "assistant", (text_block("so"),), "assistant", turn=1, usage=usage
+    )
+    keep = (history[0].id, "late")
+    compaction = CompactRecord(time.time(), "k", "manual", (Section("", "short"),), keep=keep)
+    log.append((said, compaction))
+    desk.actions.rows("folder")
+    card = desk.actions.resume(desk.sales)["text/plain"]
+    assert "900" not in card, card
