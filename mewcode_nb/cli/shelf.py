@@ -84,20 +84,17 @@ def import_file(library: Library, path: Path, words: Words) -> tuple[str, int, t
     count = sum(isinstance(record, MessageRecord) for record in records)
     if not count:
         raise UsageError(words("nothing_inside", path=path), remedy=words("import_what"))
-    writer = library.store.create(header)
-    try:
-        writer.append(records)
-    finally:
-        writer.close()
+    writer = library.store.bring(header, records, path.parent)
+    writer.close()
     return writer.id, count, notes
 
 
 def _own(path: Path) -> tuple[SessionRecord, tuple[Record, ...]]:
     """Our own records, those of the Go program's files as well, without what stays behind."""
-    from mewcode_nb.session.doctor_copy import repaired_records
+    from mewcode_nb.session.doctor_copy import repaired_records, sound_spills
 
     contents = read_log(path)
-    header, *records = repaired_records(contents, "", {})
+    header, *records = repaired_records(contents, "", sound_spills(path.parent, contents))
     assert isinstance(header, SessionRecord)
     kept = (record for record in records if not isinstance(record, LegacyCompact))
     return header, tuple(kept)

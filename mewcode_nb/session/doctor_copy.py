@@ -48,6 +48,7 @@ __all__ = [
     "repaired_records",
     "replay_damage",
     "sending_notes",
+    "sound_spills",
     "spill_file",
     "write_repaired",
 ]
@@ -99,7 +100,7 @@ def write_repaired(source: Path, target: Path) -> Path:
     folder = source if log != source else None
     contents = read_log(log)
     whole = target.suffix != ".jsonl"
-    spills = _sound_spills(folder if whole else None, contents)
+    spills = sound_spills(folder if whole else None, contents)
     records = repaired_records(contents, target.name if whole else target.stem, spills)
     data = b"".join(to_line(record) for record in records)
     if os.path.lexists(target):
@@ -266,7 +267,7 @@ def _free(name: str, taken: set[str]) -> str:
     return found
 
 
-def _sound_spills(folder: Path | None, contents: LogContents) -> dict[str, str]:
+def sound_spills(folder: Path | None, contents: LogContents) -> dict[str, str]:
     """By path: the hash of each file that a record names and that is there."""
     found: dict[str, str] = {}
     for placed in contents.records:

@@ -7,7 +7,7 @@ Everything is in the sessions' own files; the index only makes lists fast. Whate
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from mewcode_nb.session.listing import Listing
 from mewcode_nb.session.load import load, load_at, load_whole
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.naming import is_session_folder, is_session_name, time_in_name
-from mewcode_nb.session.records import FORMAT_VERSION, MetaRecord, Parent, SessionRecord
+from mewcode_nb.session.records import FORMAT_VERSION, MetaRecord, Parent, Record, SessionRecord
 from mewcode_nb.session.replay import SessionState
 from mewcode_nb.session.retention import Orphan
 from mewcode_nb.session.row import folder_size, read_row, stamp_of
@@ -137,12 +137,14 @@ class FolderStore:
             model=state.model,
             parent=Parent(identity, last),
         )
-        fork = Fork(header, records, source)
-        folder = write_fork(
-            self.sessions, fork, clock=self._clock, random=self._random, files=self._files
-        )
-        log = SessionLog.open_existing(folder, clock=self._clock, files=self._files)
-        return self._watched(log)
+        return self._written(Fork(header, records, source))
+
+    def bring(self, header: SessionRecord, records: Sequence[Record], source: Path) -> SessionLog:
+        """A new session made of records from elsewhere, with the spills that lie in `source`.
+
+        All of it or nothing comes to be; id and time of the header are given here.
+        """
+        return self._written(Fork(header, records, source))
 
     def trash(self, identity: str, reason: str) -> None:
         """Take the session out of the list, whole, to be restored; `SessionLocked` while held."""
@@ -185,6 +187,13 @@ class FolderStore:
                 f"no session {identity!r} in {self.sessions}", remedy=WHERE_LISTED
             )
         return self.sessions / identity
+
+    def _written(self, fork: Fork) -> SessionLog:
+        folder = write_fork(
+            self.sessions, fork, clock=self._clock, random=self._random, files=self._files
+        )
+        log = SessionLog.open_existing(folder, clock=self._clock, files=self._files)
+        return self._watched(log)
 
     def _watched(self, log: SessionLog) -> SessionLog:
         log.when_closed(lambda: self._settle(log.folder))

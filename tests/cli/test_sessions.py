@@ -5,6 +5,9 @@ import json
 import pytest
 
 from mewcode_nb.cli.words import _EN, _ZH
+from mewcode_nb.messages import tool_result
+from mewcode_nb.session.load import load
+from mewcode_nb.session.records import MessageRecord, SessionRecord, SpillRecord, to_line
 from mewcode_nb.widgets.columns import display_width
 
 
@@ -193,6 +196,49 @@ def test_an_exported_session_is_imported_again(run, project, new_session):
     assert new != identity
     assert "answer 2" in run("sessions", "show", new)
     run("doctor", new)
+
+
+def test_a_session_s_spilled_results_come_with_it(run, project, tmp_path):
+    there = tmp_path / "other" / "20260314-120000-aaaa"
+    (there / "tool-results").mkdir(parents=True)
+    (there / "tool-results" / "t1.txt").write_bytes(b"all of it")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_bytes(b"not of the session")
+    (there / "linked").symlink_to(tmp_path / "secret")
+    records = [SessionRecord(5.0, there.name), *spilled("t1", "tool-results/t1.txt")]
+    records += spilled("t2", "linked/key")
+    (there / "conversation.jsonl").write_bytes(b"".join(map(to_line, records)))
+    new = run("sessions", "import", str(there / "conversation.jsonl")).split(":")[0]
+    folder = project / ".mewcode" / "sessions" / new
+    assert (folder / "tool-results" / "t1.txt").read_bytes() == b"all of it"
+    assert not (folder / "linked").exists()
+    assert [call for call, _ in load(folder).spills] == ["t1"]
+
+
+def test_an_import_that_fails_leaves_no_session(run, project, new_session):
+    import resource
+
+    new_session()
+    log = next((project / ".mewcode" / "sessions").glob("*/conversation.jsonl"))
+    copy = project / "copy.jsonl"
+    copy.write_bytes(log.read_bytes())
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    try:
+        run("sessions", "import", str(copy), status=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in log.parent.parent.iterdir()] == [log.parent.name]
+
+
+def spilled(call, path):
+    """A call and its result, which lies in a file."""
+    asked = {"type": "tool_use", "id": call, "name": "shell", "input": {}}
+    return [
+        MessageRecord(6.0, f"a-{call}", "assistant", (asked,), "assistant", turn=1),
+        MessageRecord(6.0, f"r-{call}", "user", (tool_result(call, "pre"),), "tool", turn=1),
+        SpillRecord(6.0, call, path, 9, "", "pre"),
+    ]
 
 
 def test_a_file_of_the_go_program_is_imported(run, project):
