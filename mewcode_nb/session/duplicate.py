@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from mewcode_nb.errors import RecordTooLarge, SessionError
+from mewcode_nb.paths import real_path
 from mewcode_nb.session.failure import failure
 from mewcode_nb.session.files import FileOps
 from mewcode_nb.session.log import LOG_NAME
@@ -69,7 +70,8 @@ def _bring_spills(fork: Fork, aside: Path, files: FileOps) -> None:
     """Hard links: spilled results never change. Copies where the file system has none."""
     for name in _spills(fork.records):
         source, target = fork.source / name, aside / name
-        if source.is_symlink() or not source.is_file():
+        inside = real_path(source).is_relative_to(real_path(fork.source))
+        if source.is_symlink() or not source.is_file() or not inside:
             continue  # its preview says that there was one, as in the original
         for part in reversed(target.relative_to(aside).parents[:-1]):
             with contextlib.suppress(FileExistsError):

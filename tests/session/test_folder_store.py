@@ -334,6 +334,17 @@ def test_row_9_fork_copies_spill_files_where_links_are_not_to_be_had(
     assert stat.S_IMODE(spill.stat().st_mode) == 0o600
 
 
+def test_fork_takes_nothing_from_behind_a_linked_folder(store, sessions, tmp_path):
+    identity = with_spill(store)
+    outside = tmp_path / "outside"
+    (sessions / identity / "tool-results").rename(outside)
+    (sessions / identity / "tool-results").symlink_to(outside)
+    fork = store.fork(identity)
+    fork.close()
+    assert not (sessions / fork.id / "tool-results").exists()
+    assert (outside / "t1.txt").stat().st_nlink == 1
+
+
 @pytest.mark.parametrize("name", ["../secret", "tool-results/../../secret", "conversation.jsonl"])
 def test_fork_takes_nothing_from_outside_the_session(store, sessions, name):
     identity = with_spill(store)
