@@ -284,7 +284,8 @@ class _Fold:
         following = following_offset(self.offsets, end, placed.offset)
         self.live, self.frames = found.live, found.frames
         self.seen = [item for item in found.seen if item.offset < following]
-        self.turns = self.live[-1].turn if self.live else 0
+        # A summary may be of a later turn than the messages that it kept.
+        self.turns = max((message.turn for message in self.live), default=0)
 
     def _point(self, to: str) -> _Point | None:
         """The latest conversation that ended in that message, compacted ones before the others."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mewcode_nb.errors import SessionNotFound
@@ -56,6 +56,7 @@ def same_conversation(fork, original):
 
 @settings(max_examples=50, deadline=None)
 @given(STEPS)
+@example([("say", 0), ("say", 0), ("compact", 3), ("rewind", 2)])
 def test_a_fork_holds_the_same_conversation_and_has_cost_nothing(talk, steps):
     made = grown(talk, steps)
     whole = made.state
