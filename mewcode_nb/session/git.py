@@ -14,7 +14,8 @@ from mewcode_nb.session.records import Git
 
 __all__ = ["read_git"]
 
-_BRANCH = re.compile(r"ref: (refs/heads/([\w./+@=-]{1,200}))")
+_BRANCH = re.compile(r"ref: (refs/heads/([\w./+@=#,%!&'()$-]{1,200}))")
+"""What people put in names of branches, ticket numbers too; nothing that could end an element."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES = 8 * 1024 * 1024
 """Packed references of a big repository are a few megabytes."""

@@ -39,6 +39,13 @@ def test_a_real_repository_is_read_as_git_says(tmp_path):
     assert read_git(tmp_path) == Git("", expected.head)
 
 
+@pytest.mark.parametrize("name", ["fix#12", "50%-faster!", "a,b&c", "it's(now)", "cost$"])
+def test_a_branch_may_be_named_as_git_allows(tmp_path, name):
+    _files(tmp_path, HEAD=f"ref: refs/heads/{name}\n")
+    _files(tmp_path, **{f"refs__heads__{name}": f"{COMMIT}\n"})
+    assert read_git(tmp_path) == Git(name, COMMIT)
+
+
 @pytest.mark.parametrize(
     "head",
     [
