@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mewcode_nb.cli.words import Words
 from mewcode_nb.config import Settings
 from mewcode_nb.config.load import load_settings, settings_sources
 from mewcode_nb.errors import AmbiguousSession, SessionNotFound, UsageError
 from mewcode_nb.paths import project_root, user_home
+from mewcode_nb.redact import Redactor, secret_values
 from mewcode_nb.session.find import in_trash
 from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.parse import from_json
 from mewcode_nb.session.reader import read_log
-from mewcode_nb.session.records import LegacyCompact, MessageRecord, Record, SessionRecord
+from mewcode_nb.session.records import (
+    LegacyCompact,
+    MessageRecord,
+    Record,
+    SessionRecord,
+    to_json,
+)
 
 if TYPE_CHECKING:
+    from mewcode_nb.messages import JsonObject
     from mewcode_nb.session.folder_store import FolderStore
     from mewcode_nb.session.library import Library
 
@@ -84,7 +94,7 @@ def import_file(library: Library, path: Path, words: Words) -> tuple[str, int, t
     count = sum(isinstance(record, MessageRecord) for record in records)
     if not count:
         raise UsageError(words("nothing_inside", path=path), remedy=words("import_what"))
-    writer = library.store.bring(header, records, path.parent)
+    writer = library.store.bring(header, tuple(_masked(records)), path.parent)
     writer.close()
     return writer.id, count, notes
 
@@ -98,6 +108,15 @@ def _own(path: Path) -> tuple[SessionRecord, tuple[Record, ...]]:
     assert isinstance(header, SessionRecord)
     kept = (record for record in records if not isinstance(record, LegacyCompact))
     return header, tuple(kept)
+
+
+def _masked(records: Sequence[Record]) -> Iterator[Record]:
+    """The records without secrets: another program's transcript may quote what it was shown."""
+    redactor = Redactor(secret_values(os.environ))
+    for record in records:
+        raw = to_json(record)
+        masked = cast("JsonObject", redactor.mask_json(raw))
+        yield record if masked == raw else from_json(masked)
 
 
 def _settings(root: Path, home: Path | None) -> Settings:

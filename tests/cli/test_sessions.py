@@ -269,6 +269,29 @@ def test_a_transcript_of_claude_code_is_imported(run, project):
     assert "> how many?\nthree\n" in run("sessions", "show", "Counting")
 
 
+def test_a_secret_in_a_transcript_does_not_come_with_it(run, project, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "blue-whale-42")
+    key = "sk-ant-" + "k" * 30
+    head = {"sessionId": "s", "timestamp": "2026-03-14T09:26:53Z", "isSidechain": False}
+    user = {"role": "user", "content": f"use {key} and blue-whale-42, not blue-whale"}
+    text = [{"type": "text", "text": "done"}]
+    answer = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": text}
+    lines = [
+        {**head, "type": "user", "uuid": "a", "parentUuid": None, "message": user},
+        {**head, "type": "assistant", "uuid": "b", "parentUuid": "a", "message": answer},
+        {"type": "custom-title", "customTitle": f"With {key}"},
+    ]
+    (project / "cc.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    new = run("sessions", "import", "cc.jsonl").split(":")[0]
+    stored = (project / ".mewcode" / "sessions" / new / "conversation.jsonl").read_text("utf-8")
+    assert key not in stored
+    assert "blue-whale-42" not in stored
+    assert "> use [masked] and [masked], not blue-whale\ndone\n" in run("sessions", "show", new)
+    assert "With [masked]" in run("sessions", "list")
+
+
 def test_what_is_no_session_is_not_imported(run, project):
     (project / "x.jsonl").write_text("hello\n", encoding="utf-8")
     output = run("sessions", "import", "x.jsonl", status=1)
