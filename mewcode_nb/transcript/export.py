@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from mewcode_nb.errors import SessionError, UsageError
-from mewcode_nb.messages import clean_text
+from mewcode_nb.messages import Block, Json, JsonObject, clean_text
+from mewcode_nb.redact import Redactor
+from mewcode_nb.session.records import MessageRecord
 from mewcode_nb.session.replay import SessionState
 from mewcode_nb.transcript.headings import Headings
 
@@ -29,9 +32,10 @@ SUFFIXES = {
 def export(state: SessionState, kind: Kind, language: str, *, thinking: bool = False) -> bytes:
     """The live conversation in UTF-8; thinking is left out unless asked for.
 
-    `jsonl` always holds all of it, and no words of ours. Raises UsageError for an unknown kind.
+    `jsonl` always holds all of it, and no words of ours. What looks like a key is masked: logs of
+    other programs were not when they were written. Raises UsageError for an unknown kind.
     """
-    headings = Headings(language)
+    headings, state = Headings(language), _masked(state)
     if kind == "md":
         from mewcode_nb.transcript.markdown import markdown_text
 
@@ -51,6 +55,21 @@ def export(state: SessionState, kind: Kind, language: str, *, thinking: bool = F
     else:
         raise _unknown(str(kind))
     return clean_text(text).encode()
+
+
+def _masked(state: SessionState) -> SessionState:
+    """Before anything is rendered: an escaped key would no longer look like one."""
+    redactor = Redactor()
+    said = (
+        replace(record, content=tuple(cast("list[Block]", redactor.mask_json(_json(record)))))
+        for record in state.records
+    )
+    facts = cast("JsonObject", redactor.mask_json(dict(state.meta)))
+    return replace(state, records=tuple(said), meta=facts)
+
+
+def _json(record: MessageRecord) -> list[Json]:
+    return cast("list[Json]", list(record.content))
 
 
 def kind_of(path: Path) -> Kind:

@@ -30,6 +30,16 @@ def test_markdown_has_prompts_answers_code_and_output(talk):
     assert "rows, then" not in text
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_looks_like_a_key_is_masked_in_every_format(make_state, message, kind):
+    key = "sk-ant-api03-AbC_dEf" + "k_" * 10
+    said = message("m1", "user", [{"type": "text", "text": f"use {key} please"}], 1)
+    text = export(make_state(said), kind, "en").decode()
+    assert "sk-ant" not in text
+    assert "k_k" not in text.replace("\\", "")
+    assert "masked" in text
+
+
 def test_markdown_folds_thinking_when_asked_for_it(talk):
     text = export(talk, "md", "zh", thinking=True).decode()
     assert "<details><summary>思考过程</summary>\n\n```text\nrows, then\n```\n\n</details>" in text
