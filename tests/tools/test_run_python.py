@@ -78,9 +78,9 @@ def test_s_17_an_image_over_the_limit_is_left_out_and_said(bench, data):
 
 
 def test_names_in_the_namespace_are_reported(bench):
-    bench.namespace.answer = answer(created=("a",), changed=("b",), removed=("c",))
-    result = bench.run(RunPython(), code="x")
-    assert result.namespace == {"created": ("a",), "changed": ("b",), "removed": ("c",)}
+    done = {"created": ("a",), "changed": ("b",), "removed": ("c",), "used": ("d",)}
+    bench.namespace.answer = answer(**done)
+    assert bench.run(RunPython(), code="x").namespace == done
 
 
 def test_s_18_output_with_half_a_character_becomes_sendable(bench):

@@ -65,13 +65,13 @@ def server(mewcode_server):
 def begin(start_kernel, server, in_project):
     """Start a kernel of the notebook, by its path below the project's folder of notebooks."""
 
-    def begin(notebook="analysis.ipynb", **more):
+    def begin(notebook="analysis.ipynb", *, service=server, **more):
         path = in_project.notebooks / notebook
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
         environment = {"JPY_SESSION_NAME": str(path), "MEWCODE_MODE": "open", **more}
-        return Talk(start_kernel(server, **environment), server)
+        return Talk(start_kernel(service, **environment), service)
 
     return begin
 

@@ -224,18 +224,16 @@ def test_a_variable_of_other_content_is_named_and_an_equal_one_is_not(begin, ser
     assert "other" not in told.replace("other content", "")
 
 
-def test_a_session_that_nearly_fills_the_window_says_so_with_numbers(begin, server):
-    server.add("one")
-    small = {"MEWCODE_CONTEXT_WINDOW": "4000"}
-    first = begin(**small)
+def test_a_session_that_nearly_fills_the_window_says_so_with_numbers(begin, mewcode_server):
+    small = mewcode_server(window=8_500, default="fine")
+    first = begin(service=small, MEWCODE_MAX_TOKENS="64")
     first.cell(f"%%mewcode\n{'count these words ' * 1100}")
     first.kill()
-    second = begin(**small)
+    second = begin(service=small, MEWCODE_MAX_TOKENS="64")
     second.cell("%resume last")
-    server.add("two", "three")
     shown = second.cell("%%mewcode\ngo on").text
-    assert "of 4,000 tokens" in shown
-    assert "of 4,000 tokens" not in second.cell("%%mewcode\nand on").text
+    assert "of 8,500 tokens" in shown
+    assert "of 8,500 tokens" not in second.cell("%%mewcode\nand on").text
 
 
 def test_after_more_than_six_hours_the_time_and_the_moved_repository_are_told(
