@@ -68,6 +68,8 @@ class Journal:
         self._log = log
         self._clock = clock
         self._waiting: list[Record] = []
+        self._ahead: list[Record] = []
+        """What counts only together with the next message: lined up in front of it."""
         self._notices: list[Notice] = []
         self._failing = False
 
@@ -85,6 +87,8 @@ class Journal:
         incomplete: bool = False,
     ) -> None:
         """Line up a message, with what is known of its cell or of the response it came from."""
+        self._waiting += self._ahead
+        self._ahead.clear()
         self._add(
             MessageRecord(
                 ts=self._clock(),
@@ -123,6 +127,17 @@ class Journal:
     def know(self, record: NamespaceRecord, turn: int) -> None:
         """Line up what was found of the namespace between turns, as of turn `turn`."""
         self._add(replace(record, ts=self._clock(), turn=turn))
+
+    def precede(self, records: Sequence[Record]) -> None:
+        """Hold records back until the next message, to be written in one batch with it."""
+        if self._log is not None:
+            self._ahead += records
+
+    def withdraw(self) -> bool:
+        """Forget what is held back; whether there was anything, so that no message has come."""
+        held = bool(self._ahead)
+        self._ahead.clear()
+        return held
 
     def flush(self) -> Iterator[Notice]:
         """Write what is lined up, durably; yields what the user should be told."""

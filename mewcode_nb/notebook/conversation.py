@@ -22,6 +22,7 @@ from mewcode_nb.agent.journal import Journal
 from mewcode_nb.agent.loop import Agent, AgentParts
 from mewcode_nb.agent.turn import CellRef, TurnRequest
 from mewcode_nb.config.settings import Settings
+from mewcode_nb.errors import SessionError
 from mewcode_nb.events import Notice
 from mewcode_nb.instructions import Instructions, instruction_notices, load_instructions
 from mewcode_nb.model.protocol import Model
@@ -135,11 +136,22 @@ class Conversation:
         self.agent.go_on_from(state.messages, state.turns)
         self.context.reads = _file_reads(state.reads)
 
+    def as_it_stands(self, state: SessionState) -> Beginning:
+        """What `go_on_from` brings back to here; `state` is that of the stored session."""
+        return Beginning(self.log, self.folder, state, self.reminders, self.known)
+
     def is_stored_as(self, info: SessionInfo) -> bool:
         """Whether this is that session, and not a copy of it in another folder."""
         if self.folder is None or self.session_id != info.id:
             return False
         return real_path(self.folder) == real_path(Path(info.location))
+
+    def require_stored(self, what: str) -> Path:
+        """The folder that keeps the conversation, all of it; raises SessionError."""
+        self.journal.flush_quietly()
+        if self.folder is None or not self.journal.stored:
+            raise SessionError(f"cannot {what}: this conversation is not stored on disk")
+        return self.folder
 
     def close(self) -> None:
         """End the session: another process may go on with it.

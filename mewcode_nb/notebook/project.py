@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,9 @@ from mewcode_nb.paths import project_root, user_home
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Choices", "Project", "find_project"]
+    from mewcode_nb.session.library import Library
+
+__all__ = ["Choices", "Project", "find_project", "open_library"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,16 @@ def find_project(
     )
     credentials = load_credentials(environ, sources.user_file)
     return Project(place, root, home, load_settings(sources), credentials)
+
+
+def open_library(project: Project, here: Path) -> Library:
+    """The sessions of the project, those of folder `here` first."""
+    from random import Random
+
+    from mewcode_nb.session.library import Library
+
+    random = Random()  # noqa: S311 - for a name, no secret
+    days = project.settings.trash_days
+    return Library(
+        here, project.root, clock=time.time, random=random, home=project.home, trash_days=days
+    )

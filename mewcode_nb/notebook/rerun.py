@@ -316,7 +316,7 @@ class Reruns:
             self._taken = (info, self._at_hand())
 
     def _rewound(self, stored: Stored, prompt: str) -> Notice:
-        self._runtime.rewind(stored.before)
+        self._runtime.rewind(stored.before, with_next=True)
         words = self._words(prompt)
         key = "replaced_more" if stored.later else "replaced"
         return Notice(words(key, count=stored.later), remedy=words("undo_hint"))

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ __all__ = [
     "hold",
     "last_result",
     "reminders",
-    "rewind_to",
+    "rewound",
     "told_mode",
     "what_changed",
 ]
@@ -57,6 +57,8 @@ class Held:
     forked_from: str = ""
     """The session this one is a fork of, made just now."""
     notices: tuple[Notice, ...] = ()
+    rewind: tuple[RewindRecord, ...] = ()
+    """What made `state` of the stored session, still to be written once all else has succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +92,24 @@ def hold(store: SessionStore, info: SessionInfo, *, at: str = "", fork: bool = F
         return _forked(store, info, at, (notice,))
     with ExitStack() as undo:  # of an interrupt as well: a long session takes a while to read
         undo.callback(writer.close)
-        state = rewind_to(store, writer, at) if at else store.load(info.id)
+        held = rewound(store, writer, at) if at else Held(writer, store.load(info.id))
         undo.pop_all()
-    return Held(writer, state, notices=_writer_notices(writer))
+    return replace(held, notices=_writer_notices(writer))
 
 
-def rewind_to(store: SessionStore, writer: SessionWriter, to: str) -> SessionState:
-    """Let all after message `to` leave; of an abandoned branch, make that the conversation again.
+def rewound(store: SessionStore, writer: SessionWriter, to: str) -> Held:
+    """The session without what follows message `to`; an abandoned branch is taken up again.
 
-    `to` is a number, an id, or empty for the very beginning. Nothing is written where the
-    conversation ends there already. Raises SessionNotFound, SessionError.
+    `to` is a number, an id, or empty for the very beginning. Nothing is written here: the record to
+    write is `rewind`, empty where the conversation ends there already. Raises SessionNotFound,
+    SessionError.
     """
     state = store.load(writer.id, whole=True)
     target = find_message(state, to) if to else ""
     if target == _last_id(state):
-        return state
-    writer.append((RewindRecord(time.time(), target),))
-    return store.load(writer.id)
+        return Held(writer, state)
+    left = RewindRecord(time.time(), target)
+    return Held(writer, store.load_at(writer.id, target), rewind=(left,))
 
 
 def find_message(state: SessionState, named: str) -> str:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, aclosing
 from typing import TYPE_CHECKING
 
-from mewcode_nb.errors import ConfigError, Interrupted, SessionError, UsageError
+from mewcode_nb.errors import ConfigError, Interrupted, UsageError
 from mewcode_nb.events import AssistantMessage, Event, TurnFinished, TurnResult, Usage
 from mewcode_nb.notebook.authority import from_a_users_cell
 from mewcode_nb.notebook.options import TurnOptions
@@ -27,12 +26,11 @@ from mewcode_nb.notebook.ticker import interruptible
 from mewcode_nb.widgets.words import Words, choose_language
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from IPython.core.interactiveshell import InteractiveShell
 
     from mewcode_nb.agent.turn import TurnRequest
     from mewcode_nb.events import Notice
+    from mewcode_nb.notebook.beginning import Beginning
     from mewcode_nb.notebook.conversation import Conversation
     from mewcode_nb.notebook.parts import LiveModel
     from mewcode_nb.notebook.project import Project
@@ -72,6 +70,8 @@ class Runtime:
         self._model: LiveModel | None = None
         self._tutorial: TutorialServer | None = None
         self._library: Library | None = None
+        self._before: Beginning | None = None
+        """The conversation as it stands on disk, while a rewind waits for the next prompt."""
         self._clock = clock
         self._busy = False
         self._thread = threading.current_thread()
@@ -136,20 +136,14 @@ class Runtime:
 
     def library(self) -> Library:
         """The sessions of the project; one object for as long as folder and root stay the same."""
-        from random import Random
-
+        from mewcode_nb.notebook.project import open_library
         from mewcode_nb.paths import real_path
-        from mewcode_nb.session.library import Library
 
         project = self.project()
         here, root, known = real_path(project.place.folder), project.root, self._library
         days = project.settings.trash_days
         if known is None or (known.here, known.root, known.trash_days) != (here, root, days):
-            random = Random()  # noqa: S311 - for a name, no secret
-            known = Library(
-                here, root, clock=time.time, random=random, home=project.home, trash_days=days
-            )
-            self._library = known
+            known = self._library = open_library(project, here)
         return known
 
     def resume(self, info: SessionInfo, *, at: str = "", fork: bool = False) -> Resumed:
@@ -163,35 +157,41 @@ class Runtime:
                 session stays.
             UsageError: not a cell of the user's.
         """
-        from mewcode_nb.notebook.resume import hold, rewind_to
+        from mewcode_nb.notebook.resume import Held, hold, rewound
 
         self.require_idle("resuming a session")
         store, current = self.library().store_of(info), self.conversation
         if current is not None and current.log is not None and current.is_stored_as(info):
             if fork:
                 return self.fork(at)
-            self._require_stored(current, "go on")
-            state = rewind_to(store, current.log, at) if at else store.load(info.id)
-            return self._look_again(info, state)
+            current.require_stored("go on")
+            log = current.log
+            held = rewound(store, log, at) if at else Held(log, store.load(info.id))
+            return self._look_again(info, held)
         return self._go_on(info, hold(store, info, at=at, fork=fork))
 
-    def rewind(self, to: str) -> SessionState:
+    def rewind(self, to: str, *, with_next: bool = False) -> SessionState:
         """Let everything after message `to` leave the conversation; empty for all of it.
 
         `to` is a number, an id, or the id of the last message of a branch that an earlier rewind
         left: that branch then is the conversation again, so nothing is ever lost. The new state.
+        `with_next` writes it in one batch with the next prompt, and a turn that does not get so far
+        takes it back.
 
         Raises:
             SessionError: there is no such message, or the session is not stored.
             UsageError: not a cell of the user's.
         """
-        from mewcode_nb.notebook.resume import rewind_to
+        from mewcode_nb.notebook.resume import rewound
 
         self.require_idle("a rewind")
         conversation, store = self._stored("rewind")
         assert conversation.log is not None
         info = store.find(conversation.session_id)
-        return self._look_again(info, rewind_to(store, conversation.log, to)).state
+        if with_next:
+            self._before = conversation.as_it_stands(store.load(info.id))
+        held = rewound(store, conversation.log, to)
+        return self._look_again(info, held, with_next=with_next).state
 
     def fork(self, at: str = "") -> Resumed:
         """Go on in a new session that shares this one's messages up to `at` (a number or an id).
@@ -266,7 +266,7 @@ class Runtime:
                 return await self._turn(prompt, options, awaited, notices)
         finally:
             self._busy = False
-            if plan.replay is None:
+            if plan.replay is None and not self._taken_back():
                 self.reruns.ran(prompt)
 
     async def _turn(
@@ -338,25 +338,37 @@ class Runtime:
             project = self.project()
             beginning, resumed = go_on_in(self.shell, project, info, held, self._clock)
             conversation = open_conversation(self.shell, project, self._live_model(), beginning)
+            if held.rewind:
+                held.writer.append(held.rewind)
             undo.pop_all()
         self._end_session()
         self.conversation = conversation
         self._take_state(held.state, conversation.session_id)
         return resumed
 
-    def _look_again(self, info: SessionInfo, state: SessionState) -> Resumed:
+    def _look_again(self, info: SessionInfo, held: Held, *, with_next: bool = False) -> Resumed:
         """Let the conversation at hand go on from another state of its own."""
         from mewcode_nb.notebook.beginning import go_on_in
-        from mewcode_nb.notebook.resume import Held
 
         conversation = self.conversation
         assert conversation is not None
-        assert conversation.log is not None
-        held = Held(conversation.log, state)
         beginning, resumed = go_on_in(self.shell, self.project(), info, held, self._clock)
+        if held.rewind:
+            (conversation.journal.precede if with_next else held.writer.append)(held.rewind)
         conversation.go_on_from(beginning)
-        self._take_state(state, conversation.session_id)
+        self._take_state(held.state, conversation.session_id)
         return resumed
+
+    def _taken_back(self) -> bool:
+        """Whether the rewind of a turn that never began was undone."""
+        conversation, before = self.conversation, self._before
+        self._before = None
+        if conversation is None or before is None or not conversation.journal.withdraw():
+            return False
+        assert before.state is not None
+        conversation.go_on_from(before)
+        self._take_state(before.state, conversation.session_id)
+        return True
 
     def _stored(self, what: str) -> tuple[Conversation, SessionStore]:
         """The present conversation, all of it on disk, and the store that keeps it."""
@@ -366,16 +378,7 @@ class Runtime:
             raise UsageError(
                 f"there is no conversation to {what} yet", remedy="%resume lists the stored ones"
             )
-        folder = self._require_stored(conversation, what)
-        return conversation, self.library().store_in(folder.parent)
-
-    @staticmethod
-    def _require_stored(conversation: Conversation, what: str) -> Path:
-        """The folder that keeps the conversation, all of it."""
-        conversation.journal.flush_quietly()
-        if conversation.folder is None or not conversation.journal.stored:
-            raise SessionError(f"cannot {what}: this conversation is not stored on disk")
-        return conversation.folder
+        return conversation, self.library().store_in(conversation.require_stored(what).parent)
 
     def _take_state(self, state: SessionState, session: str) -> None:
         from mewcode_nb.notebook.resume import last_result

@@ -86,6 +86,13 @@ class FolderStore:
         folder = self._folder(identity)
         return load_whole(folder) if whole else load(folder)
 
+    def load_at(self, identity: str, at: str) -> SessionState:
+        """What the records would add up to after a rewind to `at`; empty for the beginning.
+
+        Raises `SessionNotFound` for a session or message that is not there.
+        """
+        return load_at(self._folder(identity), at)
+
     def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """The sessions by last activity, newest first, unreadable ones with their reason."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from mewcode_nb.session.log import LOG_NAME
@@ -33,6 +34,10 @@ def load_whole(folder: Path) -> SessionState:
 def load_at(folder: Path, at: str) -> SessionState:
     """The whole state as it was when message `at` was the last, of whatever branch it is.
 
-    Raises SessionNotFound where no branch has such a message, and as `load`.
+    Empty for the very beginning. Raises SessionNotFound where no branch has such a message, and as
+    `load`.
     """
-    return rewound(read_log(folder / LOG_NAME).records, at)
+    contents = read_log(folder / LOG_NAME)
+    state = rewound(contents.records, at)
+    damage = sorted((*contents.damage, *state.damage), key=lambda item: item.line)
+    return replace(state, damage=tuple(damage))

@@ -81,10 +81,10 @@ def fold_from(
 
 
 def rewound(records: Sequence[PlacedRecord], to: str) -> SessionState:
-    """The state as a rewind to message `to` would leave it; raises SessionNotFound."""
+    """The state as a rewind to message `to`, empty for all, leaves it; raises SessionNotFound."""
     end = records[-1].offset + 1 if records else 0
     state = fold((*records, PlacedRecord(RewindRecord(0.0, to), end, 0)))
-    if not state.records or state.records[-1].id != to:
+    if to and (not state.records or state.records[-1].id != to):
         raise no_message(to)
     return state
 

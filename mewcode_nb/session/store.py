@@ -52,6 +52,14 @@ class SessionStore(Protocol):
         """
         ...
 
+    def load_at(self, identity: str, at: str) -> SessionState:
+        """What the records would add up to after a rewind to message `at` (its id).
+
+        Empty for the very beginning. Nothing is written. Raises `SessionNotFound` for a session or
+        message that is not there.
+        """
+        ...
+
     def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """The sessions by last activity, newest first, unreadable ones with their reason."""
         ...

@@ -159,6 +159,14 @@ class ForkConformance:
         writer.close()
         assert texts(store, identity) == ["a", "b", "c", "e"]
 
+    def test_what_a_rewind_would_leave_can_be_asked_for(self, store: SessionStore) -> None:
+        identity = made(store, user("m1", "a"), answer("m2", "b"), user("m3", "c", 2))
+        assert [message.id for message in store.load_at(identity, "m2").messages] == ["m1", "m2"]
+        assert store.load_at(identity, "").messages == ()
+        with pytest.raises(SessionNotFound):
+            store.load_at(identity, "m9")
+        assert texts(store, identity) == ["a", "b", "c"]
+
     def test_all_of_a_session_can_be_asked_for(self, store: SessionStore) -> None:
         compaction = CompactRecord(LATER, "c1", "manual", (Section("", "all"),))
         identity = made(store, user("m1", "a"), answer("m2", "b"), compaction)

@@ -10,6 +10,7 @@ from mewcode_nb.session.records import (
     MessageRecord,
     NamespaceRecord,
     ReadRecord,
+    RewindRecord,
     Variable,
 )
 from mewcode_nb.tools.base import FileRead, ToolResult
@@ -51,6 +52,27 @@ def test_records_are_written_in_one_batch_and_only_once(journal, log):
     assert list(journal.flush()) == []
     assert [[record.id for record in batch] for batch in log.batches] == [["a", "b"]]
     assert journal.stored
+
+
+def test_what_is_held_back_comes_in_one_batch_with_the_next_message(journal, log):
+    rewind = RewindRecord(1.0, "m")
+    journal.precede([rewind])
+    journal.flush_quietly()
+    assert log.batches == []
+    assert journal.stored
+    journal.keep(_message("a"))
+    assert not journal.withdraw()
+    journal.flush_quietly()
+    ((first, second),) = log.batches
+    assert (first, second.id) == (rewind, "a")
+
+
+def test_what_is_held_back_can_be_withdrawn(journal, log):
+    journal.precede([RewindRecord(1.0, "m")])
+    assert journal.withdraw()
+    journal.keep(_message("a"))
+    journal.flush_quietly()
+    assert [[record.id for record in batch] for batch in log.batches] == [["a"]]
 
 
 def test_what_a_tool_saw_and_did_becomes_records(journal, log):

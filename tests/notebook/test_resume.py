@@ -44,6 +44,19 @@ def test_a_session_whose_reading_is_interrupted_can_be_taken_up_again(store, at)
         held.writer.close()
 
 
+def test_what_leaves_is_held_ready_and_not_written_yet(store):
+    log = store.open(store.list()[0].id)
+    log.append([MessageRecord(2.0, "m2", "assistant", (text_block("hi"),), "assistant", turn=1)])
+    log.close()
+    before = log.path.read_bytes()
+    store.interrupted = True
+    held = hold(store, store.list()[0], at="1")
+    held.writer.close()
+    assert log.path.read_bytes() == before
+    assert [message.id for message in held.state.messages] == ["m1"]
+    assert [record.to for record in held.rewind] == ["m1"]
+
+
 def test_a_fork_whose_reading_is_interrupted_is_not_left_locked(store):
     (info,) = store.list()
     with pytest.raises(KeyboardInterrupt):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mewcode_nb.testing import fail
@@ -97,6 +99,41 @@ def test_fresh_replaces_the_turn_and_undo_brings_the_branch_back(begin, server):
     assert "two" in cells("two", "%%mewcode\ntwo").text
     assert "three" in cells("three", "%%mewcode\nthree").text
     assert len(server.requests) == 4
+
+
+def test_a_fresh_run_that_never_begins_replaces_nothing(begin, server, sessions):
+    server.add("one", "two")
+    cells = begin()
+    cells("one", "%%mewcode\none")
+    cells("two", "%%mewcode\ntwo")
+    (log,) = sessions()
+    before = log.read_bytes()
+    cells(
+        "break",
+        "pub = get_ipython().display_pub\ndef gone(*a, **k): raise OSError('no screen')\n"
+        "pub.publish = gone",
+    )
+    assert cells("one", "%%mewcode --fresh\none").status == "error"
+    assert cells("mend", "del pub.publish").status == "ok"
+    assert log.read_bytes() == before
+    server.add("three")
+    cells("three", "%%mewcode\nthree")
+    assert len(server.requests[-1].body["messages"]) == 5
+    assert len(server.requests) == 3
+
+
+def test_a_refused_fresh_run_is_stored_with_its_prompt_and_can_be_undone(begin, server, sessions):
+    server.add("one", fail(400, message="no such thing"))
+    cells = begin()
+    cells("one", "%%mewcode\none")
+    assert "--undo" in cells("one", "%%mewcode --fresh\none").text
+    (log,) = sessions()
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    place = [line["type"] for line in lines].index("rewind")
+    assert lines[place]["to"] == ""
+    assert lines[place + 1]["content"][0]["text"].strip() == "one"
+    assert cells("undo", "%mewcode rewind --undo").status == "ok"
+    assert "stored answer" in cells("one", "%%mewcode\none").text
 
 
 def test_the_setting_fresh_runs_every_cell_again(begin, server):
