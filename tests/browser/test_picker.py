@@ -397,12 +397,13 @@ def test_no_page_that_draws_it_in_time_means_the_table(notebook):
     assert VIEW not in stored(page)[0].data
 
 
-def test_no_sessions_yet_says_how_to_get_one(picker):
-    page = picker(count=0)
-    assert "No sessions yet." in page.output(PICKER)
-    page.page.keyboard.press("Enter")
-    page.page.keyboard.press("Escape")
-    page.page.locator(".mewcode-picker").wait_for(state="detached")
+def test_no_sessions_yet_says_how_to_get_one_and_shows_no_empty_picker(notebook):
+    page = notebook([], [FAKE, show(count=0)])
+    page.run(1)
+    page.run(PICKER)
+    page.wait_text(PICKER, "No sessions yet.")
+    assert page.page.locator(".mewcode-picker").count() == 0
+    assert VIEW not in json.dumps(page.save().cells[PICKER].outputs)
 
 
 @pytest.mark.parametrize(("look", "width"), [("light", 1100), ("dark", 1100), ("narrow", 0)])
