@@ -18,10 +18,10 @@ from mewcode_nb.notebook.described import known_variables
 from mewcode_nb.notebook.project import Project
 from mewcode_nb.notebook.resume import Held, Resumed, reminders, what_changed
 from mewcode_nb.paths import sessions_folder, write_gitignore
-from mewcode_nb.session.changes import Changes
+from mewcode_nb.session.changes import Changes, last_git
 from mewcode_nb.session.git import read_git
 from mewcode_nb.session.info import SessionInfo
-from mewcode_nb.session.records import NamespaceRecord, SessionRecord
+from mewcode_nb.session.records import Git, NamespaceRecord, SessionRecord
 from mewcode_nb.session.state import SessionState
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Beginning:
     known: NamespaceRecord | None = None
     """What the reminders say of the user's variables."""
     notices: tuple[Notice, ...] = ()
+    git: Git | None = None
+    """Where the repository stood, as far as the session's records say."""
 
 
 def begin_session(project: Project, store: SessionStore) -> Beginning:
@@ -55,13 +57,14 @@ def begin_session(project: Project, store: SessionStore) -> Beginning:
     Never fails for the disk's sake: without a session the conversation is kept in memory, and a
     notice says so.
     """
+    git = read_git(project.root)
     header = SessionRecord(
         ts=0.0,  # the store sets time and id
         id="",
         notebook=str(project.place.path or ""),
         project=str(project.root),
         model=project.settings.model,
-        git=read_git(project.root),
+        git=git if git != Git() else None,
     )
     try:
         writer = store.create(header)
@@ -74,7 +77,7 @@ def begin_session(project: Project, store: SessionStore) -> Beginning:
         write_gitignore(sessions.parent)
     except OSError as error:
         notices.append(Notice(f"no .gitignore in {sessions.parent}: {error.strerror}", "warning"))
-    return Beginning(writer, sessions / writer.id, notices=tuple(notices))
+    return Beginning(writer, sessions / writer.id, notices=tuple(notices), git=header.git)
 
 
 def go_on_in(
@@ -109,6 +112,7 @@ def look_again(
     cells = kept_cells(shell).defining()
     variables = known_variables(shell.user_ns, state.namespace, cells)
     changes = what_changed(state, project.root, variables, now=now, timer=timer)
+    beginning = replace(beginning, git=last_git(state))
     told = reminders(changes, state, now)
     known = _namespace(changes) if told else None
     return replace(beginning, reminders=told, known=known), changes

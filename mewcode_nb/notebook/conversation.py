@@ -40,7 +40,8 @@ from mewcode_nb.notebook.resume import told_mode
 from mewcode_nb.paths import protected_reason, real_path
 from mewcode_nb.prompt import CacheTtl, system_blocks
 from mewcode_nb.redact import child_environment
-from mewcode_nb.session.records import NamespaceRecord, ReadRecord
+from mewcode_nb.session.git import read_git
+from mewcode_nb.session.records import Git, MetaRecord, NamespaceRecord, ReadRecord
 from mewcode_nb.session.state import SessionState
 from mewcode_nb.tools.base import FileRead, FileReads, ToolContext
 from mewcode_nb.tools.catalog import default_tools, specs
@@ -48,6 +49,7 @@ from mewcode_nb.tools.catalog import default_tools, specs
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from mewcode_nb.messages import JsonObject
     from mewcode_nb.session.info import SessionInfo
     from mewcode_nb.session.store import SessionWriter
 
@@ -80,6 +82,8 @@ class Conversation:
     """What the model should be told with the next prompt, as a message of its own."""
     known: NamespaceRecord | None = None
     """What those say of the user's variables."""
+    git: Git | None = None
+    """Where the repository stood, as far as it is recorded."""
     resumed: SessionState | None = None
     """The session as it was taken up here, until its first turn."""
     grants: Grants = field(default_factory=Grants)
@@ -114,9 +118,18 @@ class Conversation:
         now = Told(instructions.sha256, request.mode)
         news = news_since(self.told, now, instructions.text)
         self.told = now
+        self._note_git(project)
         request = replace(request, news=news, reminders=self.reminders, known=self.known)
         self.reminders, self.known = (), None
         return request
+
+    def _note_git(self, project: Project) -> None:
+        """Record with the prompt where the repository stands, when it moved since the last turn."""
+        now = read_git(project.root)
+        if now is not None and now != (self.git or Git()):
+            place: JsonObject = {"branch": now.branch, "head": now.head}
+            self.journal.precede((MetaRecord(time.time(), {"git": place}),))
+            self.git = now
 
     def take_notices(self) -> tuple[Notice, ...]:
         """What is still to be told, each once."""
@@ -128,7 +141,7 @@ class Conversation:
 
         What the next prompt has to tell the model is then what the beginning says, and only that.
         """
-        state = beginning.state
+        state, self.git = beginning.state, beginning.git
         self.reminders, self.known, self.resumed = beginning.reminders, beginning.known, state
         if state is None:
             return
@@ -138,7 +151,8 @@ class Conversation:
 
     def as_it_stands(self, state: SessionState) -> Beginning:
         """What `go_on_from` brings back to here; `state` is that of the stored session."""
-        return Beginning(self.log, self.folder, state, self.reminders, self.known)
+        reminders, known = self.reminders, self.known
+        return Beginning(self.log, self.folder, state, reminders, known, git=self.git)
 
     def is_stored_as(self, info: SessionInfo) -> bool:
         """Whether this is that session, and not a copy of it in another folder."""

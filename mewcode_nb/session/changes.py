@@ -21,6 +21,7 @@ __all__ = [
     "Present",
     "VariableChange",
     "changes_since",
+    "last_git",
     "reminder_text",
     "untold",
 ]
@@ -51,6 +52,7 @@ class Present:
     variables: Mapping[str, Variable] | None = None
     """The kernel's, by name; None where there is no kernel to ask."""
     git: Git | None = None
+    """`Git()` where there is no repository; None where it cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def changes_since(state: SessionState, present: Present) -> Changes:
         paths.setdefault(present.files.get(path, "unchecked"), []).append(path)
     missing, different = _variables(state.namespace, present.variables)
     last = max((record.ts for record in state.records), default=state.last_ts)
-    moved = _moved(state.header.git if state.header else None, present.git)
+    moved = _moved(last_git(state), present.git)
     return Changes(
         hours=max(present.now - last, 0.0) / 3600 if last else 0.0,
         changed=tuple(paths.get("changed", ())),
@@ -106,6 +108,15 @@ def changes_since(state: SessionState, present: Present) -> Changes:
         git_then=moved[0] if moved else None,
         git_now=moved[1] if moved else None,
     )
+
+
+def last_git(state: SessionState) -> Git | None:
+    """Where the repository stood in the last turn: what a turn recorded, else the header."""
+    noted = state.meta.get("git")
+    if not isinstance(noted, dict):
+        return state.header.git if state.header else None
+    branch, head = noted.get("branch", ""), noted.get("head", "")
+    return Git(branch, head) if isinstance(branch, str) and isinstance(head, str) else None
 
 
 def reminder_text(changes: Changes) -> str:
@@ -207,9 +218,9 @@ def _differs(pair: VariableChange) -> bool:
 
 
 def _moved(then: Git | None, now: Git | None) -> tuple[Git, Git] | None:
-    if then is None or then == (now or Git()):
+    if then is None or now is None or then == now:
         return None
-    return then, now or Git()
+    return then, now
 
 
 def _git_words(then: Git | None, now: Git | None) -> Iterator[str]:

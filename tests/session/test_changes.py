@@ -94,7 +94,8 @@ def test_variables_that_are_lost_or_something_else(now, missing, different):
     [
         (THEN, THEN, (None, None)),
         (THEN, Git("main", "b" * 40), (THEN, Git("main", "b" * 40))),
-        (THEN, None, (THEN, Git())),
+        (THEN, Git(), (THEN, Git())),
+        (THEN, None, (None, None)),
         (None, THEN, (None, None)),
         (None, None, (None, None)),
     ],
@@ -103,6 +104,13 @@ def test_the_repository_moved(then, now, moved):
     changes = changes_since(state(git=then), Present(1000.0, git=now))
     assert (changes.git_then, changes.git_now) == moved
     assert changes.empty == (moved == (None, None))
+
+
+def test_the_repository_is_compared_with_what_the_last_turn_found():
+    noted = {"git": {"branch": "main", "head": "b" * 40}}
+    before = replace(state(git=THEN), meta=noted)
+    assert changes_since(before, Present(1000.0, git=Git("main", "b" * 40))).empty
+    assert changes_since(before, Present(1000.0, git=THEN)).git_then == Git("main", "b" * 40)
 
 
 @pytest.mark.parametrize(("now", "hours"), [(1000.0 + 3600 * 30, 30.0), (0.0, 0.0)])

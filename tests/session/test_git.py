@@ -17,16 +17,42 @@ def _files(root, **files):
         path.write_text(text, encoding="utf-8")
 
 
+def _git(folder, *words):
+    done = subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def test_a_work_tree_and_a_folder_below_the_top_are_read_as_git_says(tmp_path):
+    top, tree = tmp_path / "top", tmp_path / "tree"
+    top.mkdir()
+    _git(top, "init", "-q", "-b", "main")
+    _git(top, "commit", "-q", "--allow-empty", "-m", "one")
+    _git(top, "worktree", "add", "-q", "-b", "side", str(tree))
+    _git(tree, "commit", "-q", "--allow-empty", "-m", "two")
+    (top / "notebooks" / "deep").mkdir(parents=True)
+    one, two = _git(top, "rev-parse", "HEAD"), _git(tree, "rev-parse", "HEAD")
+    assert one != two
+    assert read_git(top / "notebooks" / "deep") == Git("main", one)
+    assert read_git(tree) == Git("side", two)
+    _git(top, "pack-refs", "--all")
+    assert read_git(tree) == Git("side", two)
+
+
+@pytest.mark.parametrize("text", ["", "words", "gitdir: nowhere", "gitdir: //host/share", "\0"])
+def test_a_pointer_that_leads_nowhere_is_not_taken_for_no_repository(tmp_path, text):
+    (tmp_path / ".git").write_text(text, encoding="utf-8")
+    assert read_git(tmp_path) is None
+
+
 def test_a_real_repository_is_read_as_git_says(tmp_path):
     def git(*words):
-        done = subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
-            cwd=tmp_path,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout.strip()
+        return _git(tmp_path, *words)
 
     git("init", "-q", "-b", "work/one")
     assert read_git(tmp_path) == Git("work/one", "")
@@ -54,6 +80,7 @@ def test_a_branch_may_be_named_as_git_allows(tmp_path, name):
         "ref: refs/heads/../../secret",
         "ref: ../secret",
         "ref: refs/heads/a b",
+        "ref: refs/heads/.invalid",
         "\udce9",
     ],
 )
@@ -77,5 +104,7 @@ def test_links_out_of_the_repository_are_not_followed(tmp_path):
     assert read_git(tmp_path) == Git("main", "")
 
 
-def test_no_repository_is_none(tmp_path):
+def test_no_repository_is_told_from_one_that_cannot_be_read(tmp_path):
+    assert read_git(tmp_path) == Git()
+    (tmp_path / ".git").mkdir()
     assert read_git(tmp_path) is None

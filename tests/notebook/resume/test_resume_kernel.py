@@ -268,6 +268,27 @@ def test_after_more_than_six_hours_the_time_and_the_moved_repository_are_told(
     assert [record.origin for record in state.records].count("reminder") == 2
 
 
+def test_a_commit_made_during_the_talk_is_no_news_to_the_next_kernel(
+    begin, server, in_project, stored
+):
+    git = in_project.root / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "refs" / "heads" / "main").write_text("a" * 40 + "\n")
+    server.add("one", "two", "three")
+    first = begin()
+    first.cell("%%mewcode\nfirst")
+    (git / "refs" / "heads" / "main").write_text("b" * 40 + "\n")
+    first.cell("%%mewcode\nsecond")
+    first.kill()
+    second = begin()
+    second.cell("%resume last")
+    second.cell("%%mewcode\nthird")
+    (state,) = stored().values()
+    assert state.meta["git"] == {"branch": "main", "head": "b" * 40}
+    assert "reminder" not in [record.origin for record in state.records]
+
+
 def test_a_rewind_tells_of_what_the_abandoned_turns_changed(begin, server, in_project):
     path = in_project.write("notebooks/plan.txt", "draft\n")
     server.add(reply(tool_use("read_file", path="plan.txt")), "read")
