@@ -13,6 +13,7 @@ from mewcode_nb.notebook.recorded import offer_recorded
 from mewcode_nb.notebook.replay_card import replay_bundles, stored_line
 from mewcode_nb.notebook.stored import Asked, Stored, turn_result
 from mewcode_nb.notebook.surroundings import choose_route, surroundings
+from mewcode_nb.session.replayed import note_replay
 from mewcode_nb.widgets import cards
 from mewcode_nb.widgets.words import choose_language
 
@@ -45,6 +46,8 @@ async def show_stored(
         publish(bundle)
     asked = Asked(prompt, options, language, clicks)
     _show_line(runtime, stored, asked)
+    if stored.folder is not None:
+        note_replay(stored.folder, time.time())
     result = turn_result(stored.turn, stored.session)
     if runtime.conversation is None:
         runtime.last = result

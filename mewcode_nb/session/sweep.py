@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from mewcode_nb.errors import SessionError
-from mewcode_nb.session.info import TrashedSession
+from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.replayed import with_replay
 from mewcode_nb.session.retention import (
     Orphan,
     Plan,
@@ -41,6 +42,7 @@ __all__ = [
 NOTICE_SECONDS = 86_400.0
 """What lies at least between the notice and the first move."""
 
+_DAY = 86_400.0
 _MEMORY_BYTES = 16 * 1024 * 1024
 """Ten thousand sessions take half a megabyte."""
 _REASONS = {
@@ -194,9 +196,18 @@ def _move_due(
 
 def _plan(store: SweptStore, policy: Policy, now: float, skipped: Iterable[Skipped] = ()) -> Plan:
     guarded = {item.id for item in skipped}
-    infos = [replace(info, live=info.live or info.id in guarded) for info in store.list()]
+    infos = [
+        replace(_last_used(info, policy, now), live=info.live or info.id in guarded)
+        for info in store.list()
+    ]
     orphans = [orphan for orphan in store.orphans() if orphan.id not in guarded]
     return plan_retention(infos, policy, now, orphans=orphans, trashed=store.trashed())
+
+
+def _last_used(info: SessionInfo, policy: Policy, now: float) -> SessionInfo:
+    """With its last replay, looked up only where that can make a difference."""
+    young = last_activity(info, now) >= now - policy.days * _DAY
+    return info if young else with_replay(info)
 
 
 def _purge(
@@ -251,7 +262,7 @@ def _demand_unused(store: SweptStore, item: Removal, now: float) -> None:
     """Raises `SessionError` when the session is no longer as the plan saw it."""
     if item.reason is Reason.ORPHAN:
         return
-    info = store.find(item.id)
+    info = with_replay(store.find(item.id))
     if info.live or info.pinned or last_activity(info, now) > item.active:
         raise SessionError("used meanwhile")
 
@@ -264,7 +275,7 @@ def _used_meanwhile(
         moved[item.info.id]
         for item in store.trashed()
         if item.info.id in moved
-        and last_activity(item.info, now) > moved[item.info.id].active
+        and last_activity(with_replay(item.info), now) > moved[item.info.id].active
         and moved[item.info.id].reason is not Reason.ORPHAN
     )
 

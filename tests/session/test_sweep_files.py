@@ -9,6 +9,7 @@ import pytest
 from mewcode_nb.messages import text_block
 from mewcode_nb.session.folder_store import FolderStore
 from mewcode_nb.session.records import MessageRecord, MetaRecord, SessionRecord, to_line
+from mewcode_nb.session.replayed import note_replay
 from mewcode_nb.session.retention import Policy
 from mewcode_nb.session.sweep import NOTICE_SECONDS, sweep
 
@@ -159,6 +160,28 @@ def test_row_15_a_session_that_is_held_is_never_touched(store, clock):
 def test_pinned_sessions_stay_for_ever(store, clock):
     put(store, "pinned", 4000, facts={"pin": True})
     assert told(store, clock).silent
+
+
+def test_a_session_that_is_only_replayed_stays_for_as_long_as_one_that_is_used(store, clock):
+    put(store, "replayed", 400)
+    put(store, "idle", 400)
+    before = content(store.sessions / "replayed")
+    note_replay(store.sessions / "replayed", NOW)
+    assert ids(told(store, clock).moved) == ["idle"]
+    log = content(store.sessions / "replayed")
+    assert log.pop("replayed") == f"{NOW:.0f}\n".encode()
+    assert log == before
+    assert store.find("replayed").active == NOW - 400 * DAY
+    clock.now = NOW + 31 * DAY
+    assert ids(told(store, clock).moved) == ["replayed"]
+
+
+def test_a_session_replayed_between_notice_and_move_stays(store, clock):
+    put(store, "replayed", 400)
+    sweep(store, POLICY, clock.now)
+    note_replay(store.sessions / "replayed", clock.now + 60)
+    clock.now += NOTICE_SECONDS
+    assert sweep(store, POLICY, clock.now).moved == ()
 
 
 ROUNDS = 100 if os.environ.get("MEWCODE_LONG") else 5
