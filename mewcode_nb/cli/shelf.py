@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -18,14 +18,16 @@ from mewcode_nb.redact import Redactor, secret_values
 from mewcode_nb.session.find import in_trash
 from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.parse import from_json
-from mewcode_nb.session.reader import read_log
+from mewcode_nb.session.reader import LogContents, read_log
 from mewcode_nb.session.records import (
+    CompactRecord,
     LegacyCompact,
     MessageRecord,
     Record,
     SessionRecord,
     to_json,
 )
+from mewcode_nb.session.replay import fold
 
 if TYPE_CHECKING:
     from mewcode_nb.messages import JsonObject
@@ -90,6 +92,8 @@ def import_file(library: Library, path: Path, words: Words) -> tuple[str, int, t
         header, records, notes = import_transcript(path)
     else:
         header, records = _own(path)
+        if _is_here(library, contents):
+            records = tuple(map(_unpaid, records))
         notes = tuple(str(damage) for damage in contents.damage)
     count = sum(isinstance(record, MessageRecord) for record in records)
     if not count:
@@ -108,6 +112,23 @@ def _own(path: Path) -> tuple[SessionRecord, tuple[Record, ...]]:
     assert isinstance(header, SessionRecord)
     kept = (record for record in records if not isinstance(record, LegacyCompact))
     return header, tuple(kept)
+
+
+def _is_here(library: Library, contents: LogContents) -> bool:
+    """Whether the file is of a session that is listed here, so that its cost counts there."""
+    header = fold(contents.records).header
+    if header is None or not header.id:
+        return False
+    return any(info.id == header.id for info in library.list(project=True))
+
+
+def _unpaid(record: Record) -> Record:
+    """The record without what its answers cost, as in a fork."""
+    if isinstance(record, MessageRecord):
+        return replace(record, usage=None)
+    if isinstance(record, CompactRecord) and "usage" in record.checkpoint:
+        return replace(record, checkpoint={**record.checkpoint, "usage": {}})
+    return record
 
 
 def _masked(records: Sequence[Record]) -> Iterator[Record]:

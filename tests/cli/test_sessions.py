@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 from mewcode_nb.cli.words import _EN, _ZH
+from mewcode_nb.events import Usage
 from mewcode_nb.messages import tool_result
 from mewcode_nb.session.load import load
 from mewcode_nb.session.records import MessageRecord, SessionRecord, SpillRecord, to_line
@@ -196,6 +198,19 @@ def test_an_exported_session_is_imported_again(run, project, new_session):
     assert new != identity
     assert "answer 2" in run("sessions", "show", new)
     run("doctor", new)
+
+
+def test_an_import_costs_nothing_where_its_original_is_listed(run, project, new_session):
+    identity = new_session("Mine")
+    sessions = project / ".mewcode" / "sessions"
+    paid = load(sessions / identity).usage
+    assert paid.output_tokens > 0
+    run("sessions", "export", identity, "-o", "mine.jsonl")
+    beside = run("sessions", "import", "mine.jsonl").split(":")[0]
+    assert load(sessions / beside).usage == Usage()
+    shutil.rmtree(sessions / identity)
+    alone = run("sessions", "import", "mine.jsonl").split(":")[0]
+    assert load(sessions / alone).usage == paid
 
 
 def test_a_session_s_spilled_results_come_with_it(run, project, tmp_path):
