@@ -18,6 +18,7 @@ from mewcode_nb.agent.approval import Mode
 from mewcode_nb.errors import SessionLocked, SessionNotFound
 from mewcode_nb.events import Notice, TurnResult
 from mewcode_nb.messages import block_text
+from mewcode_nb.prompt import is_reminder
 from mewcode_nb.session.changes import Changes, Present, changes_since, reminder_text, untold
 from mewcode_nb.session.git import read_git
 from mewcode_nb.session.info import SessionInfo
@@ -181,7 +182,8 @@ def told_mode(state: SessionState) -> Mode:
     """The mode the model was told last; a session begins in mode `ask`."""
     for record in reversed(state.records):
         for block in reversed(record.content):
-            found = _MODE_TOLD.search(block_text(block)) if record.role == "user" else None
+            text = block_text(block) if record.role == "user" else ""
+            found = _MODE_TOLD.match(text) if is_reminder(text) else None
             if found and found[1] in {mode.value for mode in Mode}:
                 return Mode(found[1])
     return Mode.ASK

@@ -5,8 +5,10 @@ import time
 
 import pytest
 
+from mewcode_nb.agent.approval import Mode
 from mewcode_nb.messages import text_block
-from mewcode_nb.notebook.resume import hold
+from mewcode_nb.notebook.resume import hold, told_mode
+from mewcode_nb.prompt import reminder
 from mewcode_nb.session.folder_store import FolderStore
 from mewcode_nb.session.records import MessageRecord, SessionRecord
 
@@ -62,3 +64,25 @@ def test_a_fork_whose_reading_is_interrupted_is_not_left_locked(store):
     with pytest.raises(KeyboardInterrupt):
         hold(store, info, fork=True)
     assert [found.live for found in store.list()] == [False, False]
+
+
+TOLD = reminder("mode", "The mode is now plan: read only.")
+
+
+@pytest.mark.parametrize(
+    ("texts", "mode"),
+    [
+        (["hi", TOLD], Mode.PLAN),
+        ([f"what does this mean?\n{TOLD}"], Mode.ASK),
+        ([reminder("resume", "The mode is now plan: no.")], Mode.ASK),
+        ([TOLD, reminder("mode", "The mode is now edit: more.")], Mode.EDIT),
+        ([TOLD, "The mode is now open: all"], Mode.PLAN),
+    ],
+)
+def test_the_mode_is_what_a_reminder_of_ours_told_last(store, texts, mode):
+    log = store.open(store.list()[0].id)
+    content = tuple(map(text_block, texts))
+    log.append([MessageRecord(2.0, "m2", "user", content, "user", turn=2)])
+    log.close()
+    store.interrupted = True
+    assert told_mode(store.load(log.id)) is mode
