@@ -1,8 +1,8 @@
 """All sessions of a project: the store beside this notebook, and those of the project's others.
 
-New sessions go to the store of this folder. The others are looked for once, when they are first
-asked for, and remembered for as long as the library lives; `notices` says when the search for them
-had to stop early.
+New sessions go to the store of this folder. The others are looked for when they are first asked
+for, and again when a session is in none of them; `notices` says when the search for them had to
+stop early.
 """
 
 from __future__ import annotations
@@ -94,10 +94,12 @@ class Library:
         try:
             return self.store.find(name)
         except SessionNotFound as error:
-            if not project or not self._others():
+            if not project or self.root is None:
                 raise
             missing = error
         found, several = self._find_elsewhere(name)
+        if not (found or several) and self._found_more():
+            found, several = self._find_elsewhere(name)
         if name == "last" and found:
             return _ordered(found)[0]
         if several or len(found) > 1:
@@ -116,7 +118,8 @@ class Library:
         Raises `SessionNotFound` when it is none of the library's.
         """
         place = real_path(Path(info.location).parent.parent.parent)
-        if place == self.here or place in self._others():
+        known = place == self.here or place in self._others()
+        if known or (self._found_more() and place in self._others()):
             return self._store(place)
         raise SessionNotFound(
             f"session {info.id} lies in {place}, outside this project",
@@ -138,7 +141,7 @@ class Library:
             except SessionNotFound:
                 continue
             except SessionError as error:
-                self._tell(error)
+                self._tell(error.message)
         return found, several
 
     def _newest(self, project: bool, limit: int | None) -> tuple[SessionInfo, ...]:
@@ -148,22 +151,26 @@ class Library:
             try:
                 lists.append(self._store(folder).list(limit))
             except SessionError as error:
-                self._tell(error)
+                self._tell(error.message)
         return _ordered(info for infos in lists for info in infos)[:limit]
 
-    def _tell(self, error: SessionError) -> None:
-        if error.message not in self._told:
-            self._told.add(error.message)
-            self._untold.append(error.message)
+    def _tell(self, problem: str) -> None:
+        if problem and problem not in self._told:
+            self._told.add(problem)
+            self._untold.append(problem)
 
     def _others(self) -> tuple[Path, ...]:
         if self.root is None:
             return ()
         if self._places is None:
             self._places = find_places(self.root, self._home, timer=time.monotonic)
-            if self._places.stopped:
-                self._untold.append(self._places.stopped)
+            self._tell(self._places.stopped)
         return tuple(folder for folder in self._places.folders if folder != self.here)
+
+    def _found_more(self) -> bool:
+        """Look again for folders, some may be new; whether there are others than before."""
+        before, self._places = self._others(), None
+        return self._others() != before
 
     def _store(self, folder: Path) -> FolderStore:
         if folder not in self._stores:

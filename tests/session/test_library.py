@@ -88,6 +88,18 @@ def test_the_other_folders_are_looked_for_once(root):
     assert sorted(ids(library(root / "here", root).list(project=True))) == [A, B]
 
 
+def test_a_session_of_a_folder_that_is_new_is_found_and_has_its_store(root):
+    put(root / "here", A)
+    stored, asked = library(root / "here", root), library(root / "here", root)
+    assert ids(stored.list(project=True)) == ids(asked.list(project=True)) == [A]
+    put(root / "late", B)
+    info = stored.find(B)
+    assert info.id == B
+    assert asked.store_of(info).sessions == root / "late" / ".mewcode" / "sessions"
+    with pytest.raises(SessionNotFound):
+        stored.find(C)
+
+
 def test_a_renamed_notebook_finds_its_sessions(root):
     old = save(root / "a.ipynb", "c1", "c2")
     put(root, A, notebook=old, cells=["c2"])
