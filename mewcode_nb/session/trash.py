@@ -58,8 +58,9 @@ class Trash:
             self.files.write_text(source / NOTE_NAME, self._note(source, reason))
             make_parents(self.folder, self.files)
             self.files.rename(source, target)
-            self.files.sync_folder(self.folder)
-            self.files.sync_folder(self.sessions)
+            with suppress(OSError):  # it is here: a crash may undo the move, and lose nothing
+                self.files.sync_folder(self.folder)
+                self.files.sync_folder(self.sessions)
 
     def items(self) -> tuple[TrashedSession, ...]:
         """What lies here, the latest first; raises SessionError."""

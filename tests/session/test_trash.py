@@ -42,6 +42,23 @@ def test_trash_takes_the_whole_folder_with_a_note_of_it(new_session, open_store,
     assert not (sessions / identity).exists()
 
 
+def test_what_was_moved_is_in_the_trash_though_the_folders_could_not_be_synced(
+    open_store, new_session, trash, failing
+):
+    class Unsynced(failing):
+        def __getattr__(self, name):
+            return self.refuse if name == "sync_folder" else super().__getattr__(name)
+
+        def refuse(self, _path):
+            raise OSError(5, "Input/output error")
+
+    identity = new_session("a")
+    trash.mkdir()
+    open_store(Unsynced()).trash(identity, "x")
+    assert [item.info.id for item in open_store().trashed()] == [identity]
+    assert open_store().list() == ()
+
+
 def test_s_16_the_latest_is_listed_first(new_session, open_store):
     made = [new_session(name) for name in "abc"]
     for number, identity in enumerate((made[1], made[0], made[2])):
