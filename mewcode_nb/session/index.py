@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EMPTY", "Index", "IndexUnusable", "KeptRow", "Place", "Snapshot"]
 
-_VERSION = 1
+_VERSION = 2
 _READ_SECONDS = 0.25
 _WRITE_SECONDS = 2.0
 _SCHEMA = """

@@ -185,7 +185,8 @@ class _Fold:
 
     def take(self, placed: PlacedRecord) -> None:
         record = placed.record
-        self.last_ts = max(self.last_ts, record.ts)
+        if not isinstance(record, MetaRecord):  # a new title or pin is no use of the session
+            self.last_ts = max(self.last_ts, record.ts)
         match record:
             case SessionRecord():
                 self.header = self.header or record

@@ -44,7 +44,7 @@ class SessionState:
     offsets: Mapping[str, int]
     """Where each message's line begins, by message id, in bytes: what a compaction records."""
     last_ts: float
-    """Time of the latest record, in seconds since 1970."""
+    """Time of the latest record that is no fact (`meta`), in seconds since 1970."""
     damage: tuple[Damage, ...]
     """In the lines that were read."""
     seen: tuple[PlacedRecord, ...] = ()

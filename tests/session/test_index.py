@@ -144,10 +144,10 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 from mewcode_nb.session.folder_store import FolderStore
-from mewcode_nb.session.records import MetaRecord
+from mewcode_nb.session.records import MetaRecord, NamespaceRecord
 store = FolderStore(Path(sys.argv[1]), clock=time.time, random=random.Random(5))
 log = store.open(sys.argv[2])
-log.append([MetaRecord(3e9, {"title": "from the dead"})])
+log.append([NamespaceRecord(3e9, 1), MetaRecord(3e9, {"title": "from the dead"})])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -405,6 +405,6 @@ def test_metadata_only_session_lists_its_title(store):
     assert (info.title, info.name, info.active, info.pinned) == (
         "two lines",
         "two lines",
-        5e9,
+        info.created,
         True,
     )

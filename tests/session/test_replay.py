@@ -227,6 +227,10 @@ def test_names_are_created_changed_and_removed():
     assert state.namespace == {"a": Variable("a", "str")}
 
 
+def test_a_title_or_pin_is_no_activity():
+    assert state_of(user("u1"), MetaRecord(9.0, {"title": "t", "pin": None})).last_ts == 1.0
+
+
 def test_unknown_records_are_passed_over():
     state = state_of(user("u1"), UnknownRecord(9.0, "later", {"type": "later"}))
     assert ids(state) == ["u1"]
