@@ -3,7 +3,8 @@
 The use that finds something to remove changes nothing and remembers of which sessions it has told.
 A use at least a day later moves those to the trash, from where they can be restored; a restored one
 is told of anew before it goes again. Everything is judged again just before and just after it is
-moved, so that a session that was used meanwhile stays where it is.
+moved, so that a session that was used meanwhile stays where it is. What had its time in the trash
+is told of a day before it goes as well: a clock that jumps ahead empties nothing at once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -45,6 +46,7 @@ NOTICE_SECONDS = 86_400.0
 _DAY = 86_400.0
 _MEMORY_BYTES = 16 * 1024 * 1024
 """Ten thousand sessions take half a megabyte."""
+_TOLD, _DOOMED = "told", "purge"
 _REASONS = {
     Reason.AGE: "unused for longer than retention_days",
     Reason.QUOTA: "unused for longer than retention_days, and over sessions_quota_mb",
@@ -86,6 +88,8 @@ class SweepReport:
     """How many will go of which an earlier preview has told."""
     moved: tuple[Removal, ...] = ()
     """Now in the trash."""
+    doomed: tuple[TrashedSession, ...] = ()
+    """Will go for good from `preview_due` on, told for the first time."""
     purged: tuple[TrashedSession, ...] = ()
     """Gone for good: their time in the trash was over."""
     skipped: tuple[Skipped, ...] = ()
@@ -95,7 +99,7 @@ class SweepReport:
     @property
     def silent(self) -> bool:
         """Whether nothing happened that the user should be told of."""
-        return not (self.preview or self.moved or self.purged)
+        return not (self.preview or self.moved or self.doomed or self.purged)
 
     @property
     def preview_due(self) -> float:
@@ -113,6 +117,11 @@ class SweepReport:
         return sum(item.size for item in self.moved)
 
     @property
+    def doomed_size(self) -> int:
+        """Bytes of what will go for good."""
+        return sum(item.info.size for item in self.doomed)
+
+    @property
     def purged_size(self) -> int:
         """Bytes removed for good."""
         return sum(item.info.size for item in self.purged)
@@ -125,16 +134,28 @@ class Outlook:
     plan: Plan
     told: Mapping[str, float]
     """When it was told of each that is to go, by id; what was not told of is missing."""
+    doomed: Mapping[str, float] = field(default_factory=dict)
+    """The same of those in the trash that are to go for good."""
 
     def due(self, item: Removal) -> float:
         """From when on it goes, in seconds since 1970; 0 where it has to be told of first."""
         return self.told[item.id] + NOTICE_SECONDS if item.id in self.told else 0.0
 
+    def doomed_since(self, item: TrashedSession) -> float:
+        """When it was told that it goes for good, as it lies there now; 0 where it was not."""
+        told = self.doomed.get(item.info.id, 0.0)
+        return told if told >= item.trashed else 0.0
+
 
 def look_ahead(store: SweptStore, policy: Policy, now: float) -> Outlook:
     """What `sweep` would find; raises `SessionError`."""
     plan = _plan(store, policy, now)
-    return Outlook(plan, _told(_memory(store), now) if plan.remove else {})
+    memory = _recall(_memory(store)) if plan.remove or plan.purge else {}
+    return Outlook(
+        plan,
+        _told(memory, _TOLD, now) if plan.remove else {},
+        _told(memory, _DOOMED, now) if plan.purge else {},
+    )
 
 
 def _never() -> bool:
@@ -152,15 +173,19 @@ def sweep(
     """
     ahead = look_ahead(store, policy, now)
     skipped: list[Skipped] = []
-    purged = tuple(_purge(store, ahead.plan.purge, skipped, stop))
+    due = [
+        item for item in ahead.plan.purge if 0 < ahead.doomed_since(item) <= now - NOTICE_SECONDS
+    ]
+    purged = tuple(_purge(store, due, skipped, stop))
     fresh = tuple(item for item in ahead.plan.remove if item.id not in ahead.told)
     moved, over = _move_due(store, ahead, policy, now, skipped, stop)
     gone = {item.id for item in moved}
     waiting = {
         item.id: ahead.told.get(item.id, now) for item in ahead.plan.remove if item.id not in gone
     }
-    if waiting != ahead.told:
-        _remember(_memory(store), waiting)
+    doomed = _still_doomed(ahead, purged, now)
+    if (waiting, doomed) != (ahead.told, ahead.doomed):
+        _remember(_memory(store), waiting, doomed)
     return SweepReport(
         policy,
         now,
@@ -168,10 +193,18 @@ def sweep(
         due=min(waiting.values()) + NOTICE_SECONDS if waiting else 0.0,
         waiting=len(waiting) - len(fresh),
         moved=tuple(moved),
+        doomed=tuple(item for item in ahead.plan.purge if doomed.get(item.info.id) == now),
         purged=purged,
         skipped=tuple(skipped),
         over=over,
     )
+
+
+def _still_doomed(ahead: Outlook, purged: Iterable[TrashedSession], now: float) -> dict[str, float]:
+    """When it was told of what is to go for good and has not; now, where that is new."""
+    gone = {item.info.id for item in purged}
+    waiting = (item for item in ahead.plan.purge if item.info.id not in gone)
+    return {item.info.id: ahead.doomed_since(item) or now for item in waiting}
 
 
 def _move_due(
@@ -284,26 +317,32 @@ def _memory(store: SweptStore) -> Path:
     return store.sessions.parent / "cache" / "retention.json"
 
 
-def _told(memory: Path, now: float) -> dict[str, float]:
-    """When it was told of each session; one told of in the future of a clock set back was not."""
+def _recall(memory: Path) -> dict[str, object]:
+    """What was remembered; empty where that cannot be read."""
     try:
         with memory.open("rb") as file:
             found = json.loads(file.read(_MEMORY_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
-    told = found.get("told") if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _told(memory: Mapping[str, object], key: str, now: float) -> dict[str, float]:
+    """When it was told of each session; one told of in the future of a clock set back was not."""
+    told = memory.get(key)
     if not isinstance(told, dict):
         return {}
     times = {name: time for name, time in told.items() if isinstance(time, (int, float))}
     return {name: float(time) for name, time in times.items() if 0 < time <= now}
 
 
-def _remember(memory: Path, told: Mapping[str, float]) -> None:
+def _remember(memory: Path, told: Mapping[str, float], doomed: Mapping[str, float]) -> None:
     """Note down what was told of; where that fails, it is told again next time."""
     aside = memory.with_name(f"{memory.name}.{os.getpid()}.tmp")
+    known = {_TOLD: told, **({_DOOMED: doomed} if doomed else {})}
     try:
         memory.parent.mkdir(mode=0o700, exist_ok=True)
-        aside.write_text(json.dumps({"told": told}) + "\n", encoding="utf-8")
+        aside.write_text(json.dumps(known) + "\n", encoding="utf-8")
         aside.replace(memory)
     except OSError:
         return

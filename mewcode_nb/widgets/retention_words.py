@@ -35,6 +35,9 @@ _EN = {
     "where they stay {trash} days: {names}",
     "moved_how": "%resume ID --restore brings one back, %resume ID --pin then keeps it",
     "purged": "{what} ({size}) in the trash had their time and are gone for good: {names}",
+    "doomed": "{what} ({size}) in the trash had their time. From {when} on they go for good: "
+    "{names}",
+    "doomed_how": "%resume ID --restore brings one back",
     "skipped": "{what} could not leave as they should: {names}",
     "stays": "{id}: {reason}",
     "failed": "nothing was cleaned up, the old sessions could not be looked at: {why}",
@@ -43,7 +46,7 @@ _EN = {
     "leaves_never": "retention_days = 0: no session leaves by itself.",
     "keep_last": "The newest {count} of each folder stay whatever their age.",
     "quota": "The limit of {limit} for each folder is passed by {size} that no rule lets go.",
-    "trash_next": "The next of the trash goes for good on {when}.",
+    "trash_next": "The next of the trash goes for good on {when} or later.",
     "id": "id",
     "name": "name",
     "size": "size",
@@ -70,6 +73,8 @@ _ZH = {
     "moved": "{what}（{size}）超过 {days} 天未使用，现已移入回收站，在那里保留 {trash} 天：{names}",
     "moved_how": "%resume ID --restore 可恢复，之后 %resume ID --pin 可一直保留",
     "purged": "回收站中的 {what}（{size}）已到期，现已彻底删除：{names}",
+    "doomed": "回收站中的 {what}（{size}）已到期。从 {when} 起它们会被彻底删除：{names}",
+    "doomed_how": "%resume ID --restore 可恢复",
     "skipped": "{what} 本应清理但没有成功：{names}",
     "stays": "{id}：{reason}",
     "failed": "没有清理任何内容，无法查看旧会话：{why}",
@@ -78,7 +83,7 @@ _ZH = {
     "leaves_never": "retention_days = 0：不会自动清理任何会话。",
     "keep_last": "每个文件夹中最新的 {count} 个会话不论多久都保留。",
     "quota": "每个文件夹的上限 {limit} 已超出 {size}，但没有规则允许清理它们。",
-    "trash_next": "回收站中的下一个将于 {when} 彻底删除。",
+    "trash_next": "回收站中的下一个将于 {when} 或之后彻底删除。",
     "id": "编号",
     "name": "名称",
     "size": "大小",
@@ -125,6 +130,11 @@ def report_notices(report: SweepReport, trash_days: float, language: str) -> tup
             words, "preview", names, report.preview_size, days=days, trash=trash, when=when
         )
         notices.append(Notice(said, "warning", words["preview_how"]))
+    if report.doomed:
+        names = [(item.info.id, item.info.name) for item in report.doomed]
+        when = _moment(report.preview_due)
+        said = _said(words, "doomed", names, report.doomed_size, when=when)
+        notices.append(Notice(said, "warning", words["doomed_how"]))
     if report.skipped:
         notices.append(Notice(_stayed(words, report.skipped), "warning"))
     return tuple(notices)

@@ -193,6 +193,13 @@ def test_what_had_its_time_in_the_trash_goes_for_good_and_is_named(
     assert "for good" not in shell.said("%mewcode cost")
     shell.anew()
     shell.ahead = 7 * DAY + 60
+    said = shell.said("%mewcode cost")
+    assert "1 session" in said
+    assert "had their time. From" in said
+    assert "they go for good: “in gone” (gone)" in said
+    assert names(home_of_sessions / "trash") == ["gone"]
+    shell.anew()
+    shell.ahead += NOTICE_SECONDS
     assert "gone for good: “in gone” (gone)" in shell.said("%mewcode cost")
     assert names(home_of_sessions / "trash") == []
 

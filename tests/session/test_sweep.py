@@ -253,8 +253,37 @@ def test_what_is_past_its_time_in_the_trash_is_removed_for_good_and_told(told):
     off = replace(POLICY, days=0)
     assert sweep(told, off, NOW + TRASH_DAYS * DAY - 1).silent
     report = sweep(told, off, NOW + TRASH_DAYS * DAY)
+    assert sorted(item.info.id for item in report.doomed) == ["old", "older"]
+    assert (report.doomed_size, report.silent, report.purged) == (20, False, ())
+    assert sweep(told, off, NOW + (TRASH_DAYS + 1) * DAY - 1).silent
+    report = sweep(told, off, NOW + (TRASH_DAYS + 1) * DAY)
     assert sorted(item.info.id for item in report.purged) == ["old", "older"]
     assert (report.purged_size, report.silent, told.bin) == (20, False, {})
+
+
+def test_a_clock_that_jumps_ahead_and_back_removes_nothing_for_good(told):
+    sweep(told, POLICY, NOW)
+    report = sweep(told, POLICY, NOW + 400 * DAY)
+    assert (sorted(ids(item.info for item in report.doomed)), report.purged) == (
+        ["old", "older"],
+        (),
+    )
+    for day in range(TRASH_DAYS):
+        report = sweep(told, POLICY, NOW + day * DAY)
+        assert (report.doomed, report.purged) == ((), ())
+    assert sorted(told.bin) == ["old", "older"]
+
+
+def test_what_was_restored_and_trashed_again_is_told_of_again_before_it_goes_for_good(told):
+    sweep(told, POLICY, NOW)
+    due = NOW + TRASH_DAYS * DAY
+    sweep(told, POLICY, due)
+    told.restore("old")
+    told.now = due + DAY
+    told.trash("old", "by the user")
+    report = sweep(told, POLICY, due + (TRASH_DAYS + 1) * DAY)
+    assert ids(item.info for item in report.purged) == ["older"]
+    assert ids(item.info for item in report.doomed) == ["old"]
 
 
 ROUNDS = 1_000 if os.environ.get("MEWCODE_LONG") else 100
@@ -271,7 +300,7 @@ def _live_through(store, random_):
     policy = Policy(
         random_.choice([1, 30, 90]), random_.randrange(4), random_.choice([0, 500, 5_000])
     )
-    noticed = {}
+    noticed, doomed = {}, {}
     store.now = NOW
     for step in range(30):
         store.now += random_.choice([60, DAY / 2, DAY, 20 * DAY, -DAY, -200 * DAY])
@@ -282,6 +311,9 @@ def _live_through(store, random_):
         for item in report.moved:
             assert store.now >= noticed.pop(item.id) + NOTICE_SECONDS
         noticed |= {item.id: store.now for item in report.preview}
+        for item in report.purged:
+            assert store.now >= doomed.pop(item.info.id) + NOTICE_SECONDS
+        doomed |= {item.info.id: store.now for item in report.doomed}
 
 
 def _use(store, random_, step):

@@ -129,8 +129,9 @@ def test_row_14_results_leave_with_their_log_and_those_without_one_are_found(sto
     assert ids(report.moved) == ["lost", "old"]
     assert list(store.sessions.iterdir()) == []
     clock.now += 30 * DAY
-    report = sweep(store, POLICY, clock.now)
-    assert len(report.purged) == 2
+    assert len(sweep(store, POLICY, clock.now).doomed) == 2
+    clock.now += NOTICE_SECONDS
+    assert len(sweep(store, POLICY, clock.now).purged) == 2
     assert list((store.sessions.parent / "trash").iterdir()) == []
 
 
@@ -160,6 +161,17 @@ def test_row_15_a_session_that_is_held_is_never_touched(store, clock):
 def test_pinned_sessions_stay_for_ever(store, clock):
     put(store, "pinned", 4000, facts={"pin": True})
     assert told(store, clock).silent
+
+
+def test_unpinning_and_renaming_do_not_begin_the_time_anew(store, clock):
+    put(store, "unpinned", 400, facts={"pin": True})
+    put(store, "newer", 50)
+    assert ids(told(store, clock).moved) == ["newer"]
+    store.annotate("unpinned", {"pin": None})
+    store.annotate("unpinned", {"title": "a new title"})
+    store.reindex()
+    assert store.find("unpinned").active == store.list()[0].active == NOW - 400 * DAY
+    assert ids(told(store, clock).moved) == ["unpinned"]
 
 
 def test_a_session_that_is_only_replayed_stays_for_as_long_as_one_that_is_used(store, clock):

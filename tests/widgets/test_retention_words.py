@@ -4,6 +4,7 @@ import string
 
 import pytest
 
+from mewcode_nb.session.info import SessionInfo, TrashedSession
 from mewcode_nb.session.retention import Plan, Policy, Reason, Removal
 from mewcode_nb.session.sweep import NOTICE_SECONDS, Outlook, Skipped, SweepReport
 from mewcode_nb.widgets.retention_words import (
@@ -57,6 +58,16 @@ def test_the_preview_says_what_when_and_how_to_keep_it(language, words):
     assert "--pin" in notice.remedy
     assert "retention_days = 0" in notice.remedy
     assert notice.level == "warning"
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "1 session ("), ("zh", "1 个会话（")])
+def test_what_goes_for_good_is_said_a_day_before(language, words):
+    item = TrashedSession(SessionInfo("s0", title="talk"), "unused", NOW - 40 * DAY, NOW - DAY)
+    (notice,) = report_notices(SweepReport(Policy(), NOW, doomed=(item,)), 30, language)
+    assert words in notice.text
+    assert "talk" in notice.text
+    assert "2026-03-15" in notice.text
+    assert (notice.level, "--restore" in notice.remedy) == ("warning", True)
 
 
 def test_what_could_not_leave_is_named_with_its_reason():
