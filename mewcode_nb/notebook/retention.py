@@ -135,8 +135,7 @@ class _Look:
 
         try:
             self.store.reindex()
-            plan = look_ahead(self.store, self.policy, self._clock()).plan
-            self.found = bool(plan.remove or plan.purge)
+            self.found = not look_ahead(self.store, self.policy, self._clock()).idle
         except (SessionError, OSError) as error:
             self.problem = _reason(error)
         finally:

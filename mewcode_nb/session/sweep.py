@@ -18,6 +18,7 @@ from typing import Protocol
 
 from mewcode_nb.errors import SessionError
 from mewcode_nb.session.info import SessionInfo, TrashedSession
+from mewcode_nb.session.leftovers import find_leftovers, remove_leftovers
 from mewcode_nb.session.replayed import with_replay
 from mewcode_nb.session.retention import (
     Orphan,
@@ -136,6 +137,13 @@ class Outlook:
     """When it was told of each that is to go, by id; what was not told of is missing."""
     doomed: Mapping[str, float] = field(default_factory=dict)
     """The same of those in the trash that are to go for good."""
+    leftovers: tuple[Path, ...] = ()
+    """What forks and imports that were killed have left: nothing of use, and removed at once."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do or to tell of."""
+        return not (self.plan.remove or self.plan.purge or self.leftovers)
 
     def due(self, item: Removal) -> float:
         """From when on it goes, in seconds since 1970; 0 where it has to be told of first."""
@@ -155,6 +163,7 @@ def look_ahead(store: SweptStore, policy: Policy, now: float) -> Outlook:
         plan,
         _told(memory, _TOLD, now) if plan.remove else {},
         _told(memory, _DOOMED, now) if plan.purge else {},
+        find_leftovers(store.sessions, now) if policy.days > 0 else (),
     )
 
 
@@ -172,6 +181,7 @@ def sweep(
     rest is left for the next time. Raises `SessionError` when the sessions cannot be listed.
     """
     ahead = look_ahead(store, policy, now)
+    remove_leftovers(ahead.leftovers)
     skipped: list[Skipped] = []
     due = [
         item for item in ahead.plan.purge if 0 < ahead.doomed_since(item) <= now - NOTICE_SECONDS

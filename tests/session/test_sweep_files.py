@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from mewcode_nb.session.folder_store import FolderStore
 from mewcode_nb.session.records import MessageRecord, MetaRecord, SessionRecord, to_line
 from mewcode_nb.session.replayed import note_replay
 from mewcode_nb.session.retention import Policy
-from mewcode_nb.session.sweep import NOTICE_SECONDS, sweep
+from mewcode_nb.session.sweep import NOTICE_SECONDS, look_ahead, sweep
 
 NOW = 1_773_480_413.0
 DAY = 86_400.0
@@ -194,6 +195,32 @@ def test_a_session_replayed_between_notice_and_move_stays(store, clock):
     note_replay(store.sessions / "replayed", clock.now + 60)
     clock.now += NOTICE_SECONDS
     assert sweep(store, POLICY, clock.now).moved == ()
+
+
+def test_what_killed_forks_and_imports_left_goes_after_a_day(store, clock):
+    put(store, "20260301-100000-aaaa", 3)
+    before = content(store.sessions)
+    old, new = "20260310-100000-bbbb", "20260314-090000-cccc"
+    mine = [store.sessions / name for name in (".notes.new", "20260310-100000", "empty")]
+    for folder in mine:
+        folder.mkdir()
+    for name, days in ((old, 4), (new, 0.01)):
+        (store.sessions / name).mkdir()
+        spills = store.sessions / f".{name}.new" / "tool-results"
+        spills.mkdir(parents=True)
+        (spills / "t1.txt").write_text("linked", encoding="utf-8")
+        for folder in (spills, spills.parent, store.sessions / name):
+            os.utime(folder, (NOW - days * DAY, NOW - days * DAY))
+    assert sweep(store, replace(POLICY, days=0), NOW).silent
+    assert (store.sessions / old).is_dir()
+    ahead = look_ahead(store, POLICY, NOW)
+    assert sorted(path.name for path in ahead.leftovers) == [f".{old}.new", old]
+    assert sweep(store, POLICY, NOW).silent
+    assert look_ahead(store, POLICY, NOW).idle
+    left = sorted(path.name for path in store.sessions.iterdir() if path not in mine)
+    assert left == [f".{new}.new", "20260301-100000-aaaa", new]
+    assert all(folder.is_dir() for folder in mine)
+    assert before.items() <= content(store.sessions).items()
 
 
 ROUNDS = 100 if os.environ.get("MEWCODE_LONG") else 5
