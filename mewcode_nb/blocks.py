@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from mewcode_nb.messages import Block, Json, JsonObject, clean_text
+from mewcode_nb.messages import Block, Json, clean_text
 
 __all__ = ["MAX_DEPTH", "THINKING", "clean_json", "is_spoiled", "sound_block"]
 
@@ -39,14 +39,15 @@ def sound_block(value: Json) -> Block:
     """
     if isinstance(value, str):
         return {"type": "text", "text": value}
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+    kind = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(kind, str):
         return _as_text(value)
-    kind = value["type"]
     if kind == "tool_result" and "content" not in value:
         value = {**value, "content": ""}
-    if _fields_hold(str(kind), value):
-        return cast("Block", value)
-    return _as_text(value)
+    for key, expected in _REQUIRED.get(kind, ()):  # a loop is half the time of `all`
+        if not isinstance(value.get(key), expected):
+            return _as_text(value)
+    return cast("Block", value)
 
 
 def clean_json(value: Json, depth: int = 0) -> Json:
@@ -69,13 +70,6 @@ def clean_json(value: Json, depth: int = 0) -> Json:
     if isinstance(value, list):
         return [clean_json(item, depth + 1) for item in value if not is_spoiled(item)]
     return value
-
-
-def _fields_hold(kind: str, value: JsonObject) -> bool:
-    for key, expected in _REQUIRED.get(kind, ()):  # noqa: SIM110 - a loop is half the time of `all`
-        if not isinstance(value.get(key), expected):
-            return False
-    return True
 
 
 def _as_text(value: Json) -> Block:

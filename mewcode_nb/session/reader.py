@@ -76,50 +76,67 @@ def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
 
     Begins where the handle stands; lines are counted from there.
     """
-    offset = handle.tell()
-    for number, (line, size) in enumerate(_lines(handle, marked=offset == 0), start=1):
-        if line is None:
-            yield Damage(number, f"{size} bytes, more than the limit of {LINE_LIMIT}")
-        else:
-            for item in _judge(line, number):
-                yield item if isinstance(item, Damage) else _placed(item, offset, number)
+    offset, number = handle.tell(), 0
+    while line := handle.readline(LINE_LIMIT + 1):
+        number += 1
+        record = _plain_record(line)
+        if record is not None:
+            yield _placed(record, offset, number)
+            offset += len(line)
+            continue
+        size = len(line) + _skip_rest(handle, line)
+        for item in _examined(line, number, size, marked=offset == 0):
+            yield item if isinstance(item, Damage) else _placed(item, offset, number)
         offset += size
 
 
 def read_line(handle: BinaryIO, offset: int) -> Record | None:
     """The record whose line begins at `offset`; None where that line is not one sound record."""
     handle.seek(offset)
-    line, _ = next(_lines(handle, marked=offset == 0), (None, 0))
-    if line is None:
-        return None
-    items = tuple(_judge(line, 1))
-    record = items[0] if len(items) == 1 else None
-    return None if isinstance(record, Damage) else record
+    line = handle.readline(LINE_LIMIT + 1)
+    record = _plain_record(line)
+    if record is not None:
+        return record
+    items = tuple(_examined(line, 1, len(line), marked=offset == 0))
+    found = items[0] if len(items) == 1 else None
+    return None if isinstance(found, Damage) else found
 
 
-def _lines(handle: BinaryIO, *, marked: bool) -> Iterator[tuple[bytes | None, int]]:
-    """Lines without their newline, and their size with it; None for one that is too long.
-
-    `marked` says that the first may begin with a byte-order mark.
-    """
-    first = marked
-    while line := handle.readline(LINE_LIMIT + 1):
-        size = len(line)
-        if size > LINE_LIMIT and not line.endswith(b"\n"):
-            del line
-            yield None, size + _skip_line(handle)
-            continue
-        yield line.rstrip(b"\n").removeprefix(_BOM if first else b""), size
-        first = False
-
-
-def _skip_line(handle: BinaryIO) -> int:
+def _skip_rest(handle: BinaryIO, line: bytes) -> int:
+    """Go to the end of a line that is too long; the bytes gone over."""
     skipped = 0
-    while part := handle.readline(_CHUNK):
-        skipped += len(part)
-        if part.endswith(b"\n"):
-            break
+    if _is_too_long(line):
+        while part := handle.readline(_CHUNK):
+            skipped += len(part)
+            if part.endswith(b"\n"):
+                break
     return skipped
+
+
+def _is_too_long(line: bytes) -> bool:
+    return len(line) > LINE_LIMIT and not line.endswith(b"\n")
+
+
+def _plain_record(line: bytes) -> Record | None:
+    """The record of a line with which nothing is amiss, as nearly all are; None for any other."""
+    try:
+        text = line.decode()
+        value, end = _decode(text)
+    except (ValueError, RecursionError):
+        return None
+    if type(value) is not dict or text[end:] not in _LINE_ENDS or len(line) > LINE_LIMIT:
+        return None
+    if "\\" in text and _SURROGATE_ESCAPE.search(line):
+        return None
+    record = from_json(value)
+    return None if isinstance(record, UnknownRecord) else record
+
+
+def _examined(line: bytes, number: int, size: int, *, marked: bool) -> Iterable[Record | Damage]:
+    """What is in a line of that many bytes that is not plain; `marked`: it may have a mark."""
+    if _is_too_long(line):
+        return (Damage(number, f"{size} bytes, more than the limit of {LINE_LIMIT}"),)
+    return _judge(line.rstrip(b"\n").removeprefix(_BOM if marked else b""), number)
 
 
 def _judge(line: bytes, number: int) -> Iterable[Record | Damage]:
@@ -216,3 +233,5 @@ def _no_constant(name: str) -> Json:
 
 _placed = quick_maker(PlacedRecord)
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_decode = _DECODER.raw_decode
+_LINE_ENDS = frozenset({"\n", ""})

@@ -194,6 +194,30 @@ def test_record_without_what_it_needs_is_unknown_and_says_why(value, reason):
     assert bool(record.reason) == bool(reason)
 
 
+ODD = [None, True, -1, 2, 10**16, 10**400, 1.5, "", "user", "later", [], {}, [[]]]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:12])
+@pytest.mark.parametrize("field", sorted({*to_json(FULL[1]), "later"} - {"type", "ts"}))
+def test_a_message_with_an_odd_field_is_the_same_read_in_short_and_field_by_field(field, odd):
+    """A message whose time is a whole number is read field by field."""
+    value = to_json(FULL[1]) | {field: odd}
+    for message in (value, value | {"usage": {"input_tokens": odd}, "cell": {"id": odd}}):
+        record = from_json(message | {"ts": 1.0})
+        assert record == from_json(message | {"ts": 1})
+        if isinstance(record, MessageRecord):
+            assert type(record.usage) in {Usage, type(None)}
+            assert type(record.cell) in {Cell, type(None)}
+            assert abs(record.turn) < 1e15
+
+
+@pytest.mark.parametrize(
+    ("odd", "ts"), [(1e15, 0.0), (-1e16, 0.0), (float("nan"), 0.0), (-2.5, -2.5)]
+)
+def test_a_message_keeps_only_a_time_that_can_be_one(odd, ts):
+    assert from_json(to_json(FULL[1]) | {"ts": odd}).ts == ts
+
+
 def test_parts_that_are_no_blocks_are_kept_as_text():
     record = from_json(
         {
