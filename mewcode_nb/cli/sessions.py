@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -358,40 +358,14 @@ def import_session(desk: _Desk, file: Path) -> None:
 def storage(desk: _Desk) -> None:
     """Show how much the sessions take, by folder, and what leaves next."""
     from mewcode_nb.cli.shelf import leaving
+    from mewcode_nb.cli.storage_table import storage_rows
     from mewcode_nb.widgets.columns import align
 
-    rows = list(_storage_rows(desk))
+    rows = list(storage_rows(desk.library, desk.words))
     say(align(rows, right={1, 2, 3, 4}))
     say("\n".join(leaving(desk.folder, desk.library, desk.words.language)))
     say(desk.words("storage_hint"))
     desk.end()
-
-
-def _storage_rows(desk: _Desk) -> Iterator[tuple[str, ...]]:
-    from mewcode_nb.widgets.cards import size_words
-    from mewcode_nb.widgets.html import visible
-
-    words = desk.words
-    keys = ("folder", "sessions", "size", "trashed", "trash_size")
-    yield tuple(words(key) for key in keys)
-    sums = [0, 0, 0, 0]
-    stores = desk.library.stores(project=True)
-    for store in stores:
-        infos, items = store.list(), store.trashed()
-        size = sum(info.size for info in infos)
-        bytes_trashed = sum(item.info.size for item in items)
-        counts = (len(infos), size, len(items), bytes_trashed)
-        sums = [total + count for total, count in zip(sums, counts, strict=True)]
-        yield _storage_row(visible(str(store.sessions)), counts, size_words)
-    if len(stores) > 1:
-        yield _storage_row(words("total"), tuple(sums), size_words)
-
-
-def _storage_row(
-    name: str, counts: tuple[int, ...], size_words: Callable[[int], str]
-) -> tuple[str, ...]:
-    live, size, trashed, trash_size = counts
-    return name, str(live), size_words(size), str(trashed), size_words(trash_size)
 
 
 def _print_json(value: object) -> None:
