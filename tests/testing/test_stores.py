@@ -74,6 +74,10 @@ class MemoryStore:
         items = list(scan_log(io.BytesIO(self.disk.logs[identity])))
         return fold(placed(items), [item for item in items if isinstance(item, Damage)])
 
+    def load_at(self, identity, at):
+        self.load(identity)
+        return rewound(placed(scan_log(io.BytesIO(self.disk.logs[identity]))), at)
+
     def list(self, limit=None):
         infos = sorted(map(self._info, self.disk.logs), key=lambda i: (i.active, i.id))
         return tuple(infos[::-1][:limit])
@@ -92,9 +96,7 @@ class MemoryStore:
         writer.close()
 
     def fork(self, identity, at=""):
-        state = self.load(identity)
-        if at:
-            state = rewound(placed(scan_log(io.BytesIO(self.disk.logs[identity]))), at)
+        state = self.load_at(identity, at) if at else self.load(identity)
         records = fork_records(state, at)
         parent = Parent(identity, at or state.records[-1].id)
         writer = self.create(replace(state.header, parent=parent))
