@@ -180,8 +180,6 @@ class _Fold:
                 self.usage[record.message_id or record.id or f"line-{placed.offset}"] = usage
             case SpillRecord() as record:
                 self._spill(record)
-            case _:
-                pass
 
     def take(self, placed: PlacedRecord) -> None:
         record = placed.record
@@ -215,8 +213,6 @@ class _Fold:
                 self._demand(reached=not self.floor)
                 self._end_rewriting()
                 self.marker, self.live = self.live, []
-            case _:
-                pass
 
     def _message(self, record: MessageRecord, placed: PlacedRecord) -> None:
         if record.id:
