@@ -356,11 +356,8 @@ def _before_rewound(
     before: Sequence[MessageRecord], keep: set[str], present: set[str]
 ) -> Sequence[MessageRecord]:
     """What stood before a compaction, cut where a rewind after it cut the kept messages."""
-    end = next(
-        (place for place, m in enumerate(before) if m.id in keep and m.id not in present),
-        len(before),
-    )
-    return before[:end]
+    cut = (place for place, m in enumerate(before) if m.id in keep and m.id not in present)
+    return before[: next(cut, len(before))]
 
 
 def _without_thinking(record: MessageRecord) -> MessageRecord:
