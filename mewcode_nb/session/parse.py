@@ -89,6 +89,8 @@ class _Source:
 
     def number(self, key: str) -> float:
         value = self.get(key)
+        if type(value) is float and -_BEYOND < value < _BEYOND:  # nearly always
+            return value
         if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return 0.0
         return float(value) if abs(value) < _BEYOND else 0.0

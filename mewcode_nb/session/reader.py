@@ -71,15 +71,18 @@ def open_log(path: Path) -> Iterator[BinaryIO]:
         raise SessionError(f"cannot read {path}: {reason}", remedy="check the file") from error
 
 
-def scan_log(handle: BinaryIO) -> Iterator[PlacedRecord | Damage]:
+def scan_log(
+    handle: BinaryIO, known: Record | None = None, known_at: int = -1
+) -> Iterator[PlacedRecord | Damage]:
     """Records and damage as they come; holds one line at a time, and none over `LINE_LIMIT`.
 
-    Begins where the handle stands; lines are counted from there.
+    Begins where the handle stands; lines are counted from there. `known` is what `read_line` made
+    of the line at offset `known_at`, which is not read a second time.
     """
     offset, number = handle.tell(), 0
     while line := handle.readline(LINE_LIMIT + 1):
         number += 1
-        record = _plain_record(line)
+        record = known if offset == known_at else _plain_record(line)
         if record is not None:
             yield _placed(record, offset, number)
             offset += len(line)

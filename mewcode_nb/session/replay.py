@@ -7,8 +7,9 @@ compaction and its undoing are ordinary lines that a later line can take back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from operator import sub
 from typing import cast
 
 from mewcode_nb.blocks import THINKING
@@ -40,7 +41,7 @@ from mewcode_nb.session.records import (
     UncompactRecord,
     Variable,
 )
-from mewcode_nb.session.state import SessionState
+from mewcode_nb.session.state import SessionState, counts_of, total_usage
 
 __all__ = [
     "ReachesBackError",
@@ -157,7 +158,7 @@ class _Fold:
             self._take_before(placed, keep)
         if self.offsets.keys() != keep:
             raise ReachesBackError
-        self.usage[""] = _earlier(known.usage, sum(self.usage.values(), start=Usage()))
+        self.usage[""] = _earlier(known.usage, total_usage(self.usage.values()))
         self.header, self.meta, self.turns = base.header, dict(known.meta), known.turns
         self.spills = {(spill.tool_use_id, spill.target): spill for spill in known.spills}
         facts: tuple[Record, ...] = (
@@ -183,13 +184,13 @@ class _Fold:
 
     def take(self, placed: PlacedRecord) -> None:
         record = placed.record
-        if not isinstance(record, MetaRecord):  # a new title or pin is no use of the session
-            self.last_ts = max(self.last_ts, record.ts)
+        if record.ts > self.last_ts and not isinstance(record, MetaRecord):
+            self.last_ts = record.ts  # a new title or pin is no use of the session
         match record:
-            case SessionRecord():
-                self.header = self.header or record
             case MessageRecord():
                 self._message(record, placed)
+            case SessionRecord():
+                self.header = self.header or record
             case SpillRecord():
                 self._spill(record)
             case ReadRecord() | NamespaceRecord():
@@ -215,11 +216,13 @@ class _Fold:
                 self.marker, self.live = self.live, []
 
     def _message(self, record: MessageRecord, placed: PlacedRecord) -> None:
-        if record.id:
-            self._end_rewriting()
-        else:
+        if not record.id:
             record = replace(record, id=f"line-{placed.offset}")
-        record = self._with_turn(record)
+        elif self.marker is not None:
+            self._end_rewriting()
+        if not record.turn:
+            record = replace(record, turn=self.turns + (record.origin == "user"))
+        self.turns = record.turn
         if record.usage is not None:
             self.usage[record.message_id or record.id] = record.usage
         # An append that failed late may be in the file and be given again: the later line counts.
@@ -229,13 +232,6 @@ class _Fold:
             self.live.append(record)
         else:
             self.live[place] = record
-
-    def _with_turn(self, record: MessageRecord) -> MessageRecord:
-        if record.turn:
-            self.turns = record.turn
-            return record
-        self.turns += record.origin == "user"
-        return replace(record, turn=self.turns)
 
     def _spill(self, record: SpillRecord) -> None:
         self.spills[record.tool_use_id, record.target] = record
@@ -319,7 +315,7 @@ class _Fold:
             },
             namespace=_variables(item.record for item in self.seen),
             meta={key: value for key, value in self.meta.items() if value is not None},
-            usage=sum(self.usage.values(), start=Usage()),
+            usage=total_usage(self.usage.values()),
             turns=self.turns,
             spills=self.spills,
             compactions=tuple(frame.record for frame in self.frames),
@@ -338,10 +334,10 @@ def following_offset(offsets: Mapping[str, int], end: int, default: int) -> int:
 
 def _earlier(total: Usage, later: Usage) -> Usage:
     """What is left of the total; raises ReachesBackError where that is less than nothing."""
-    parts = {f.name: getattr(total, f.name) - getattr(later, f.name) for f in fields(Usage)}
-    if min(parts.values()) < 0:
+    parts = [*map(sub, counts_of(total), counts_of(later))]
+    if min(parts) < 0:
         raise ReachesBackError
-    return Usage(**parts)
+    return Usage(*parts)
 
 
 def _place(history: Sequence[MessageRecord], identity: str) -> int | None:
@@ -362,7 +358,7 @@ def _before_rewound(
 
 def _without_thinking(record: MessageRecord) -> MessageRecord:
     content = tuple(block for block in record.content if block["type"] not in THINKING)
-    return replace(record, content=content)
+    return record if len(content) == len(record.content) else replace(record, content=content)
 
 
 def _is_target(block: Block, spill: SpillRecord) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import BinaryIO
 
 from mewcode_nb.session.checkpoint import Base, read_checkpoint
@@ -73,19 +74,27 @@ def _from(handle: BinaryIO, record: CompactRecord, offset: int) -> SessionState 
     if not 0 < start <= offset or not _begins_line(handle, start):
         return None
     damage: list[Damage] = []
-    before: list[PlacedRecord] = []
-    after: list[PlacedRecord] = []
-    for item in scan_log(handle):
-        if isinstance(item, Damage):
-            damage.append(item)
-        elif item.offset != offset:
-            (before if item.offset < offset else after).append(item)
-    base = Base(header, PlacedRecord(record, offset, 0), tuple(before), checkpoint)
-    state = fold_from(base, after, damage)
-    if not state.damage:
+    records = _records(scan_log(handle, record, offset), damage)
+    before = tuple(takewhile(lambda placed: placed.offset < offset, records))
+    base = Base(header, PlacedRecord(record, offset, 0), before, checkpoint)
+    state = fold_from(base, records)
+    damage.extend(state.damage)
+    if not damage:
         return state
     lines = _newlines(handle, start)
-    return replace(state, damage=tuple(replace(d, line=d.line + lines) for d in state.damage))
+    moved = (replace(item, line=item.line + lines) for item in damage)
+    return replace(state, damage=tuple(sorted(moved, key=lambda item: item.line)))
+
+
+def _records(
+    items: Iterator[PlacedRecord | Damage], damage: list[Damage]
+) -> Iterator[PlacedRecord]:
+    """The records, one at a time; what is damaged on the way is added to `damage`."""
+    for item in items:
+        if isinstance(item, Damage):
+            damage.append(item)
+        else:
+            yield item
 
 
 def _begins_line(handle: BinaryIO, offset: int) -> bool:
