@@ -9,9 +9,8 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -29,6 +28,9 @@ _RACY_NS = 2_000_000_000
 
 _SLACK = 60.0
 """Seconds by which the file system's clock may be behind that of the records."""
+
+_LOOKS_FROM_FOLDER = os.stat in os.supports_dir_fd
+"""Whether a path can be looked at from an open folder, which spares the way to it each time."""
 
 _BATCH = 500
 _REMEMBERED = 200
@@ -179,7 +181,9 @@ class Listing:
         found = [self._shown(row) for row in known]
         ranks = [min(row.active, row.stamp.mtime_ns / 1e9) for row in known]
         heapq.heapify(ranks)
-        for mtime_ns, _, identity in sorted(fresh, key=itemgetter(0), reverse=True):
+        for mtime_ns, _, identity in _latest_first(
+            fresh, len(fresh) if limit is None else limit + 1
+        ):
             full = limit is not None and len(ranks) >= limit
             if full and mtime_ns / 1e9 + _SLACK < ranks[0]:
                 break
@@ -207,26 +211,43 @@ class Listing:
 
     def _seen(self) -> list[_Seen]:
         """All sessions with their logs' states, in no order; raises OSError."""
-        with os.scandir(self._root) as entries:
-            names = [e.name for e in entries if _may_be(e.name) and e.is_dir(follow_symlinks=False)]
+        names = _names(self._root)
+        where = os.open(self._root, os.O_RDONLY) if _LOOKS_FROM_FOLDER else None
+        above = f"{self._root}/" if where is None else ""
         found: list[_Seen] = []
-        for name in names:
-            # As `stamp_of` does, without what ten thousand calls of it cost.
-            path = f"{self._root}/{name}/{LOG_NAME}"
-            try:
-                log = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - for speed
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError:
-                found.append((0, -1, name))
-            else:
-                found.append((log.st_mtime_ns, log.st_size, name))
+        try:
+            for name in names:
+                # As `stamp_of` does, without what ten thousand calls of it cost.
+                try:
+                    log = os.lstat(f"{above}{name}/{LOG_NAME}", dir_fd=where)
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
+                except OSError:
+                    found.append((0, -1, name))
+                else:
+                    found.append((log.st_mtime_ns, log.st_size, name))
+        finally:
+            if where is not None:
+                os.close(where)
         return found
 
 
-def _may_be(name: str) -> bool:
-    """As `is_session_name`, of a name that a folder has."""
-    return name[0] != "." and "\\" not in name
+def _names(folder: str) -> list[str]:
+    """What may be a session's folder, as `is_session_name` says it of names; raises OSError."""
+    with os.scandir(folder) as entries:
+        return [
+            name
+            for entry in entries
+            if (name := entry.name)[0] != "." and "\\" not in name and not entry.is_symlink()
+        ]
+
+
+def _latest_first(seen: list[_Seen], likely: int) -> Iterator[_Seen]:
+    """By time; sorted only as far as `likely` items while nobody asks for more."""
+    first = heapq.nlargest(likely, seen)
+    yield from first
+    if len(first) < len(seen):
+        yield from sorted((item for item in seen if item < first[-1]), reverse=True)
 
 
 def _agrees(kept: KeptRow | None, seen: _Seen) -> bool:

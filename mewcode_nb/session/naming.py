@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["is_session_folder", "is_session_name", "make_parents", "new_folder", "time_in_name"]
 
 _ATTEMPTS = 256
-_NAME = re.compile(r"(\d{8}-\d{6})-[0-9a-f]+")
+_NAME = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-f]+")
 _OLD_NAME = re.compile(r"(\d{9,11})-[0-9a-f]+")
 """Of the Go program: seconds since 1970 and hexadecimal digits."""
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
@@ -84,6 +84,8 @@ def time_in_name(name: str) -> float:
         return 0.0
     try:
         # Names hold local time, as people read it.
-        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").astimezone().timestamp()
+        year, month, day, hour, minute, second = map(int, found.groups())
+        # The constructor and not `strptime`, which takes ten times as long.
+        return datetime(year, month, day, hour, minute, second).astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
         return 0.0

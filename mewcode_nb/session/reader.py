@@ -28,7 +28,7 @@ from mewcode_nb.session.records import (
     UnknownRecord,
 )
 
-__all__ = ["LogContents", "open_log", "read_line", "read_log", "scan_log"]
+__all__ = ["LogContents", "open_log", "read_line", "read_log", "scan_log", "sound_records"]
 
 _CHUNK = 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -50,10 +50,10 @@ def read_log(path: Path) -> LogContents:
 
     Raises SessionNotFound when there is no such file, SessionError when it cannot be read.
     """
+    damage: list[Damage] = []
     with open_log(path) as handle:
-        items = list(scan_log(handle))
-    records = tuple(item for item in items if isinstance(item, PlacedRecord))
-    return LogContents(records, tuple(item for item in items if isinstance(item, Damage)))
+        records = tuple(sound_records(scan_log(handle), damage))
+    return LogContents(records, tuple(damage))
 
 
 @contextmanager
@@ -91,6 +91,17 @@ def scan_log(
         for item in _examined(line, number, size, marked=offset == 0):
             yield item if isinstance(item, Damage) else _placed(item, offset, number)
         offset += size
+
+
+def sound_records(
+    items: Iterable[PlacedRecord | Damage], damage: list[Damage]
+) -> Iterator[PlacedRecord]:
+    """The records as they come; what is damaged on the way is added to `damage`."""
+    for item in items:
+        if isinstance(item, Damage):
+            damage.append(item)
+        else:
+            yield item
 
 
 def read_line(handle: BinaryIO, offset: int) -> Record | None:

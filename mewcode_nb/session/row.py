@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -20,7 +21,7 @@ from mewcode_nb.session.info import PROMPT_LENGTH, SessionInfo
 from mewcode_nb.session.load import load
 from mewcode_nb.session.log import LOG_NAME
 from mewcode_nb.session.naming import time_in_name
-from mewcode_nb.session.reader import scan_log
+from mewcode_nb.session.reader import scan_log, sound_records
 from mewcode_nb.session.records import (
     Damage,
     MessageRecord,
@@ -213,9 +214,15 @@ def _taken_in(folder: Path, size: int) -> tuple[_Head, SessionState]:
         if size > _HEAD_BYTES:
             head = _head(_beginning(file))
             return head, load(folder)
-        items = list(scan_log(file))
-    records = [item for item in items if isinstance(item, PlacedRecord)]
-    return _head(records), fold(records, [item for item in items if isinstance(item, Damage)])
+        damage: list[Damage] = []
+        ahead, records = tee(sound_records(scan_log(file), damage))
+        head = _head(ahead)
+        del ahead  # or all that is read would be kept for it
+        state = fold(records)
+    if not damage:
+        return head, state
+    damage.extend(state.damage)
+    return head, replace(state, damage=tuple(sorted(damage, key=lambda item: item.line)))
 
 
 def _beginning(file: BinaryIO) -> Iterator[PlacedRecord]:

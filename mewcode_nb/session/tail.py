@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import BinaryIO
 
 from mewcode_nb.session.checkpoint import Base, read_checkpoint
-from mewcode_nb.session.reader import read_line, scan_log
+from mewcode_nb.session.reader import read_line, scan_log, sound_records
 from mewcode_nb.session.records import CompactRecord, Damage, PlacedRecord, SessionRecord
 from mewcode_nb.session.replay import ReachesBackError, fold_from
 from mewcode_nb.session.state import SessionState
@@ -74,7 +74,7 @@ def _from(handle: BinaryIO, record: CompactRecord, offset: int) -> SessionState 
     if not 0 < start <= offset or not _begins_line(handle, start):
         return None
     damage: list[Damage] = []
-    records = _records(scan_log(handle, record, offset), damage)
+    records = sound_records(scan_log(handle, record, offset), damage)
     before = tuple(takewhile(lambda placed: placed.offset < offset, records))
     base = Base(header, PlacedRecord(record, offset, 0), before, checkpoint)
     state = fold_from(base, records)
@@ -84,17 +84,6 @@ def _from(handle: BinaryIO, record: CompactRecord, offset: int) -> SessionState 
     lines = _newlines(handle, start)
     moved = (replace(item, line=item.line + lines) for item in damage)
     return replace(state, damage=tuple(sorted(moved, key=lambda item: item.line)))
-
-
-def _records(
-    items: Iterator[PlacedRecord | Damage], damage: list[Damage]
-) -> Iterator[PlacedRecord]:
-    """The records, one at a time; what is damaged on the way is added to `damage`."""
-    for item in items:
-        if isinstance(item, Damage):
-            damage.append(item)
-        else:
-            yield item
 
 
 def _begins_line(handle: BinaryIO, offset: int) -> bool:
