@@ -40,6 +40,7 @@ def terminal(in_project, mewcode_server, monkeypatch):
     child.sendline("%load_ext mewcode_nb")
     child.expect(r"In \[2\]: ")
     yield child
+    child.ptyproc.delayafterterminate = 1.0  # a loaded machine takes its time to end it
     child.close(force=True)
 
 
