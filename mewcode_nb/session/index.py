@@ -38,10 +38,12 @@ create index if not exists by_activity on session (active desc, id desc);
 create index if not exists opened on session (id) where open;
 """
 _COLUMNS = "id, active, size, mtime_ns, open, info"
-_KINDS = (str, float, int, int, int, str)
 _ALL = f"select {_COLUMNS} from session"  # noqa: S608 - a constant
 _NEWEST = f"{_ALL} order by active desc, id desc limit ?"
 _OPEN = f"{_ALL} where open"
+_PLACE = (
+    "select version, device, inode, mtime_ns, exists (select 1 from session where open) from place"
+)
 
 
 class IndexUnusable(Exception):
@@ -112,15 +114,16 @@ class Index:
         if not self.exists:
             return EMPTY
         with self._connected("ro", _READ_SECONDS) as connection:
-            known = connection.execute("select version, device, inode, mtime_ns from place")
-            version, device, inode, mtime_ns = known.fetchone() or (0, "", "", 0)
+            known = connection.execute(_PLACE).fetchone() or (0, "", "", 0, 0)
+            version, device, inode, mtime_ns, some_open = known
             if version != _VERSION or (device, inode) != (str(place.device), str(place.inode)):
                 raise IndexUnusable("made for another folder", broken=True, expected=True)
             current = mtime_ns == place.mtime_ns
             if not current or limit is None:
                 return Snapshot(tuple(map(_kept, connection.execute(_ALL))), current)
             # Two statements: their union would be sorted once more, texts and all.
-            found = {values[0]: values for values in connection.execute(_OPEN)}
+            opened = connection.execute(_OPEN) if some_open else ()
+            found = {values[0]: values for values in opened}
             found.update({values[0]: values for values in connection.execute(_NEWEST, (limit,))})
             return Snapshot(tuple(map(_kept, found.values())), current)
 
@@ -229,10 +232,14 @@ class Index:
 
 
 def _kept(values: tuple[Any, ...]) -> KeptRow:
-    if tuple(map(type, values)) != _KINDS:
-        raise IndexUnusable("a row cannot be read", broken=True)
     identity, active, size, mtime_ns, opened, text = values
-    return KeptRow(identity, active, Stamp(size, mtime_ns), bool(opened), text)
+    if (
+        type(identity) is type(text) is str
+        and type(active) is float
+        and type(size) is type(mtime_ns) is type(opened) is int
+    ):
+        return KeptRow(identity, active, Stamp(size, mtime_ns), opened != 0, text)
+    raise IndexUnusable("a row cannot be read", broken=True)
 
 
 def _values(row: Row) -> tuple[str, float, int, int, str]:

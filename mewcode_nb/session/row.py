@@ -21,6 +21,7 @@ from mewcode_nb.session.info import PROMPT_LENGTH, SessionInfo
 from mewcode_nb.session.load import load
 from mewcode_nb.session.log import LOG_NAME
 from mewcode_nb.session.naming import time_in_name
+from mewcode_nb.session.quick import quick_maker
 from mewcode_nb.session.reader import scan_log, sound_records
 from mewcode_nb.session.records import (
     Damage,
@@ -81,7 +82,7 @@ def stamp_of(folder: str) -> Stamp | None:
     A log that cannot be looked at has a stamp as well, of negative size: it is there.
     """
     try:
-        found = os.stat(f"{folder}/{LOG_NAME}", follow_symlinks=False)  # noqa: PTH116 - for speed
+        found = os.lstat(f"{folder}/{LOG_NAME}")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
@@ -152,36 +153,26 @@ def info_to_text(info: SessionInfo) -> str:
 
 def info_from_text(identity: str, location: str, text: str) -> SessionInfo:
     """The row again; raises ValueError for a text that `info_to_text` did not write."""
-    values = _DECODE(text)
-    if type(values) is not list or [*map(type, values)] != _KINDS:
+    values, end = _DECODE(text)
+    if end != len(text) or type(values) is not list or [*map(type, values)] != _KINDS:
         raise ValueError("not a session's row")
-    title, prompt, created, active, model, turns, fresh, written, read, said, *rest = values
-    size, notebook, project, branch, pinned, damage, readable, parent, cells = rest
+    parent, cells = values[17:]
     if not {*map(type, parent), *map(type, cells)} <= _TEXT or len(parent) not in {0, 2}:
         raise ValueError("not a session's row")
-    return SessionInfo(
-        id=identity,
-        location=location,
-        title=title,
-        first_prompt=prompt,
-        created=created,
-        active=active,
-        model=model,
-        turns=turns,
-        usage=Usage(fresh, written, read, said),
-        size=size,
-        notebook=notebook,
-        project=project,
-        branch=branch,
-        pinned=pinned,
-        parent=Parent(*parent) if parent else None,
-        cells=frozenset(cells),
-        damage=damage,
-        readable=readable,
+    return _new_info(
+        *(identity, location, *values[:6]),
+        _new_usage(*values[6:10]),
+        *values[10:15],
+        Parent(*parent) if parent else None,
+        frozenset(cells),
+        False,  # live: nobody has looked
+        *values[15:17],
     )
 
 
-_DECODE = json.JSONDecoder().decode
+_new_info = quick_maker(SessionInfo)
+_new_usage = quick_maker(Usage)
+_DECODE = json.JSONDecoder().raw_decode
 _TEXT = {str}
 _KINDS: list[type] = [
     *(str, str, float, float, str),
