@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from benchmarks.report import Budget, Report, main, middle, ratio
 from mewcode_nb.events import Usage
@@ -20,7 +20,9 @@ from mewcode_nb.session.files import FileOps, RealFiles
 from mewcode_nb.session.log import SessionLog
 from mewcode_nb.session.records import MessageRecord, Record, SessionRecord, to_line
 
-TURNS, SEED_TURNS, ROUNDS, CALLS = 100, 40, 5, 3
+TURNS, SEED_TURNS, ROUNDS, CALLS = 100, 40, 15, 3
+ENDS = 10
+"""Turns at the beginning and at the end of a session that are compared."""
 OURS, FLOOR = "mewcode_nb", "write + fdatasync per boundary"
 SEEDS = f"fsync each, history again each turn ({SEED_TURNS} turns)"
 SAVER = "LangGraph SqliteSaver, a step a message"
@@ -28,6 +30,17 @@ WORDS = "so many words to be said about the table of customers " * 22
 
 Batches: TypeAlias = list[list[Record]]
 Way: TypeAlias = Callable[[Path], AbstractContextManager[Callable[[Batches], object]]]
+
+
+class Spent(NamedTuple):
+    """Seconds of one turn: by the clock, and of the processor."""
+
+    wall: float
+    cpu: float
+
+
+Runs: TypeAlias = list[list[Spent]]
+"""Of each session, of each turn."""
 
 
 class CountedFiles:
@@ -44,7 +57,7 @@ class CountedFiles:
 def measure() -> Report:
     """Turn by turn in alternating order; the wasteful ways once each."""
     turns = [_turn(number) for number in range(1, TURNS + 1)]
-    taken: dict[str, list[list[float]]] = {OURS: [], FLOOR: []}
+    taken: dict[str, Runs] = {OURS: [], FLOOR: []}
     with tempfile.TemporaryDirectory(dir=".") as place:
         folder = Path(place)
         for number in range(ROUNDS):
@@ -64,9 +77,9 @@ def measure() -> Report:
 
 def _beside(
     ways: dict[str, Way], folder: Path, turns: list[Batches], number: int
-) -> list[tuple[str, list[float]]]:
-    """Seconds of each turn for each way; who goes first changes with every turn."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
+) -> list[tuple[str, list[Spent]]]:
+    """What each turn took in each way; who goes first changes with every turn."""
+    times: dict[str, list[Spent]] = {name: [] for name in ways}
     with ExitStack() as stack:
         for name in ways:
             (folder / f"{number} {name}").mkdir()
@@ -76,9 +89,10 @@ def _beside(
         ]
         for turn in turns:
             for name, write in writers:
-                start = time.perf_counter()
+                start, work = time.perf_counter(), time.process_time()
                 write(turn)
-                times[name].append(time.perf_counter() - start)
+                worked = time.process_time() - work
+                times[name].append(Spent(time.perf_counter() - start, worked))
             writers.reverse()
     return list(times.items())
 
@@ -204,48 +218,60 @@ def _opened(folder: Path) -> Iterator[int]:
 
 def _report(
     batches: list[Batches],
-    taken: dict[str, list[list[float]]],
+    taken: dict[str, Runs],
     sizes: dict[str, int],
     syncs: tuple[int, int],
 ) -> Report:
     records = [record for turn in batches for batch in turn for record in batch]
     lines = sum(len(to_line(record)) for record in records)
     bare = sum(len(_bare(record)) for record in records)
-    usual = {name: middle([t for times in runs for t in times]) for name, runs in taken.items()}
+    usual = {
+        name: middle([t.wall for times in runs for t in times]) for name, runs in taken.items()
+    }
+    work = {name: middle([t.cpu for times in runs for t in times]) for name, runs in taken.items()}
     rows = tuple(
         (
             name,
             f"{usual[name] * 1e3:.2f}",
+            f"{work[name] * 1e3:.2f}",
             ratio(usual[name], usual[FLOOR]),
             f"{sizes[name] / 1e6:.2f}",
             ratio(sizes[name], lines * len(taken[name][0]) / TURNS),
-            ratio(*_ends(taken[name])),
+            ratio(*_ends([[t.wall for t in times] for times in taken[name]])),
         )
         for name in taken
     )
-    late, early = _ends(taken[OURS])
-    floor_late, floor_early = _ends(taken[FLOOR])
+    beside = [list(zip(*both, strict=True)) for both in zip(taken[OURS], taken[FLOOR], strict=True)]
+    late, early = _ends([[ours.wall / floor.wall for ours, floor in run] for run in beside])
+    own_late, own_early = _ends([[ours.cpu - floor.cpu for ours, floor in run] for run in beside])
     saver = "in the table" if SAVER in taken else "not measured: it is not installed"
     return Report(
         f"Durable append, {TURNS} turns of 8 messages",
-        ("what", "ms a turn", "vs floor", "MB on disk", "vs records", "last 10 turns vs first 10"),
+        (
+            "what",
+            "ms a turn",
+            "CPU ms",
+            "vs floor",
+            "MB on disk",
+            "vs records",
+            f"last {ENDS} turns vs first {ENDS}",
+        ),
         rows,
         (
             Budget("time vs one fdatasync per boundary", usual[OURS] / usual[FLOOR], 1.1),
             Budget("bytes on disk vs records", sizes[OURS] / lines, 1.05),
             Budget("bytes on disk vs bare messages", sizes[OURS] / bare, 1.3),
             Budget("syncs of a turn without tools", syncs[0], 2),
-            Budget(
-                "last 10 turns vs first 10, each vs the floor",
-                (late / floor_late) / (early / floor_early),
-                1.1,
-            ),
+            Budget(f"last {ENDS} turns vs first {ENDS}, each vs the floor", late / early, 1.1),
+            Budget(f"last {ENDS} turns vs first {ENDS}, our own CPU", own_late / own_early, 1.1),
         ),
         (
             f"Medians over {ROUNDS} sessions, ours and the floor turn by turn, each first in turn.",
             f"{syncs[1]} syncs for {TURNS} turns of three rounds of tools: 8 moments each.",
             "Bare messages are role and content as JSON, without id, time, turn, usage.",
-            "Each turn's own cost is compared with the floor's in the same turn: disks have moods.",
+            "Ends are compared by quotients with the floor's same turn: disks have moods.",
+            "Our own CPU is a turn's less that of the floor's same turn: lines, checks.",
+            f"It was {_each(work[OURS] - work[FLOOR])} a batch; a bare one {_each(usual[FLOOR])}.",
             f"LangGraph's SqliteSaver: {saver}.",
         ),
     )
@@ -255,9 +281,18 @@ def _bare(record: Record) -> str:
     return json.dumps({"role": record.role, "content": record.content}, separators=(",", ":"))
 
 
+def _each(turn: float) -> str:
+    """A turn's seconds as milliseconds for each of its batches."""
+    return f"{turn * 1e3 / (2 + 2 * CALLS):.3f} ms"
+
+
 def _ends(runs: list[list[float]]) -> tuple[float, float]:
-    """Medians of the last and the first ten turns."""
-    return middle([t for r in runs for t in r[-10:]]), middle([t for r in runs for t in r[:10]])
+    """Medians of the last and the first turns."""
+    late, early = ([t for run in runs for t in run[part]] for part in (_LAST, _FIRST))
+    return middle(late), middle(early)
+
+
+_LAST, _FIRST = slice(-ENDS, None), slice(ENDS)
 
 
 if __name__ == "__main__":
