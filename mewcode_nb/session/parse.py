@@ -89,7 +89,7 @@ class _Source:
 
     def number(self, key: str) -> float:
         value = self.get(key)
-        if type(value) is float and -_BEYOND < value < _BEYOND:  # nearly always
+        if type(value) is float and _BEFORE < value < _BEYOND:  # nearly always
             return value
         if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return 0.0
@@ -151,8 +151,8 @@ def _message(value: JsonObject) -> MessageRecord:
         and type(identity) is type(role) is type(origin) is type(stop) is type(model) is str
         and type(answer) is str
         and type(content) is list
-        and -_BEYOND < ts < _BEYOND
-        and -_BEYOND < turn < _BEYOND
+        and _BEFORE < ts < _BEYOND
+        and _BEFORE < turn < _BEYOND
         and role in _ROLES
         and origin in _ORIGINS
     ):
@@ -160,7 +160,7 @@ def _message(value: JsonObject) -> MessageRecord:
             ts,
             identity,
             role,
-            tuple([sound_block(part) for part in content]),
+            _blocks(content),
             origin,
             turn,
             None if cell is None else _cell(cell),
@@ -202,7 +202,8 @@ def _blocks(content: Json) -> tuple[Block, ...]:
         return (sound_block(content),)
     if not isinstance(content, list):
         raise _MissingError("no content")
-    return tuple([sound_block(part) for part in content])
+    # Most messages are one block.
+    return (sound_block(content[0]),) if len(content) == 1 else (*map(sound_block, content),)
 
 
 def _cell(value: Json) -> Cell | None:
@@ -283,6 +284,18 @@ def _rewind(source: _Source) -> RewindRecord:
 
 
 def _read(source: _Source) -> ReadRecord:
+    get = source.get
+    ts, path, sha256, mtime = get("ts"), get("path"), get("sha256", ""), get("mtime", 0.0)
+    size = get("bytes", 0)
+    if (
+        type(ts) is type(mtime) is float
+        and type(path) is type(sha256) is str
+        and type(size) is int
+        and _BEFORE < ts < _BEYOND
+        and _BEFORE < mtime < _BEYOND
+        and _BEFORE < size < _BEYOND
+    ):
+        return _new_read(ts, path, sha256, mtime, size, source.rest(ReadRecord))
     return _new_read(
         source.number("ts"),
         source.needed("path"),
@@ -341,7 +354,7 @@ _new_usage = quick_maker(Usage)
 _new_cell = quick_maker(Cell)
 _new_read = quick_maker(ReadRecord)
 _new_variable = quick_maker(Variable)
-_BEYOND = 1e15  # any date, size or count
+_BEYOND, _BEFORE = 1e15, -1e15  # any date, size or count
 _ROLES = frozenset(get_args(Role))
 _ORIGINS = frozenset(get_args(Origin))
 _MESSAGE_KEYS = _KNOWN[MessageRecord]

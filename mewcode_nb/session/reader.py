@@ -31,6 +31,7 @@ from mewcode_nb.session.records import (
 __all__ = ["LogContents", "open_log", "read_line", "read_log", "scan_log", "sound_records"]
 
 _CHUNK = 1024 * 1024
+_BUFFER = 32 * 1024  # a few dozen lines for each call of the system
 _BOM = b"\xef\xbb\xbf"
 _RECORD_START = re.compile(r'\{\s*"(?:type|role|ts)"\s*:')
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -60,7 +61,7 @@ def read_log(path: Path) -> LogContents:
 def open_log(path: Path) -> Iterator[BinaryIO]:
     """The file, opened to be read; what goes wrong meanwhile is raised as by `read_log`."""
     try:
-        with path.open("rb") as handle:
+        with path.open("rb", _BUFFER) as handle:
             yield handle
     except FileNotFoundError as error:
         raise SessionNotFound(
