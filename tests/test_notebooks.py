@@ -199,9 +199,6 @@ def test_tour_deletes_a_session_and_brings_it_back_pinned(tour):
     assert not [*(tour.out / ".mewcode" / "trash").glob("*/conversation.jsonl")]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="executed again in its folder, the tour gives two sessions one title"
-)
 def test_tour_executed_again_sends_no_prompt_twice(tour):
     before = [state.usage for state in tour.sessions()]
     again = Tour(tour.folder, _run(tour.folder, "--notebook", "sessions")[1])

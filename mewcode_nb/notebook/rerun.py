@@ -68,8 +68,8 @@ class Reruns:
         self._used_now: set[str] = set()
         """The same, in this execution of a cell."""
         self._execution: object = None
-        self._left: set[str] = set()
-        """Sessions that were ended in this kernel: replayed, but not gone on with."""
+        self._left: dict[str, None] = {}
+        """Sessions that were ended in this kernel, in order: replayed, but not gone on with."""
         self._stands_for: dict[str, str] = {}
         """Fork by the session it stands for, where another process held that one."""
         self._rows: tuple[SessionInfo, ...] | None = None
@@ -85,6 +85,12 @@ class Reruns:
         if self._taken is None or self._taken[1] != self._at_hand():
             return None
         return self._taken[0]
+
+    @property
+    def left_last(self) -> str:
+        """The session that was at hand here before there was none; empty while there is one."""
+        at_hand = self._at_hand() or self.adopted
+        return "" if at_hand or not self._left else next(reversed(self._left))
 
     def plan(self, prompt: str, options: TurnOptions) -> Plan:
         """Decide what the cell with this prompt gets.
@@ -185,8 +191,10 @@ class Reruns:
 
     def left(self) -> None:
         """The user ends the session at hand: its answers show again, but it is not gone on with."""
-        self._left |= {self._at_hand()}
-        self._left |= {self.adopted.id} if self.adopted else set()
+        for session in (self._at_hand(), self.adopted.id if self.adopted else ""):
+            if session:
+                self._left.pop(session, None)
+                self._left[session] = None
         self._taken = self._rows = None
 
     def _enter(self, shell: Any) -> None:  # noqa: ANN401 - IPython has no types

@@ -120,12 +120,13 @@ class SessionActions:
     def find(self, name: str) -> SessionInfo:
         """The session called so: by id, its start, title, first prompt, or `last`.
 
-        `last` is this notebook's, if it has any that can be read. Raises SessionNotFound,
-        AmbiguousSession.
+        `last` is the one that was just left here, else this notebook's newest, if it has any that
+        can be read. Raises SessionNotFound, AmbiguousSession.
         """
-        own = self.rows("notebook") if name == LAST else ()
-        found = next((info for info in own if info.readable), None)
-        return self._mean(found or self._named(name))
+        own = [info for info in self.rows("notebook") if info.readable] if name == LAST else []
+        left = self._runtime.reruns.left_last
+        own.sort(key=lambda info: info.id != left)
+        return self._mean(own[0] if own else self._named(name))
 
     def find_trashed(self, name: str) -> TrashedSession:
         """The one in the trash with this id or title; SessionNotFound, AmbiguousSession."""

@@ -89,6 +89,13 @@ def test_last_is_the_session_used_last(talked):
     assert talked.runtime.conversation.session_id == talked.sales
 
 
+def test_last_after_new_is_the_session_that_was_left(talked):
+    talked.said(f"%resume {talked.rain}")  # older than the other one, and used no further
+    talked.said("%mewcode new")
+    talked.said("%resume last")
+    assert talked.runtime.conversation.session_id == talked.rain
+
+
 def test_at_lets_later_messages_leave_and_fork_keeps_the_original(talked):
     log = talked.folder / talked.rain / "conversation.jsonl"
     before = log.read_bytes()
