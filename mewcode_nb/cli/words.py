@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from mewcode_nb.widgets.sentences import Sentences
 
 __all__ = ["Words"]
 
@@ -98,13 +98,8 @@ _ZH = {
 }
 
 
-class Words:
+class Words(Sentences):
     """The words of one language; `words("forked", id=..., new=...)` gives the sentence."""
 
     def __init__(self, language: str = "en") -> None:
-        self.language = "zh" if language == "zh" else "en"
-        self._table: Mapping[str, str] = _ZH if self.language == "zh" else _EN
-
-    def __call__(self, key: str, **values: object) -> str:
-        """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
-        return self._table[key].format(**values)
+        super().__init__({"en": _EN, "zh": _ZH}, language)

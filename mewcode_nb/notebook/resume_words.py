@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from mewcode_nb.widgets.sentences import Sentences
 
 __all__ = ["RESUME_OPTIONS", "ResumeWords", "resume_help"]
 
@@ -147,20 +147,11 @@ _ZH = {
 }
 
 
-class ResumeWords:
+class ResumeWords(Sentences):
     """The words of one language; `words("pinned", id=…)` gives the sentence, its blanks filled."""
 
     def __init__(self, language: str = "en") -> None:
-        self.language = language
-        self._table: Mapping[str, str] = _ZH if language == "zh" else _EN
-
-    def __call__(self, key: str, **values: object) -> str:
-        """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
-        return self._table[key].format(**values)
-
-    def names(self) -> frozenset[str]:
-        """Every key there is."""
-        return frozenset(self._table)
+        super().__init__({"en": _EN, "zh": _ZH}, language)
 
 
 def resume_help(language: str = "en") -> str:

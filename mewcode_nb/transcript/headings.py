@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
+
+from mewcode_nb.widgets.sentences import Sentences
 
 __all__ = ["Headings"]
 
@@ -65,21 +66,12 @@ _ZH = {
 }
 
 
-class Headings:
+class Headings(Sentences):
     """The words of one language; `headings("answer")` gives one, its blanks filled in."""
 
     def __init__(self, language: str = "en", zone: tzinfo | None = None) -> None:
-        self.language = "zh" if language == "zh" else "en"
+        super().__init__({"en": _EN, "zh": _ZH}, language)
         self._zone = zone
-        self._table: Mapping[str, str] = _ZH if self.language == "zh" else _EN
-
-    def __call__(self, key: str, **values: object) -> str:
-        """The words for a key; a wrong key is a `KeyError`, for the developer."""
-        return self._table[key].format(**values)
-
-    def names(self) -> frozenset[str]:
-        """Every key there is."""
-        return frozenset(self._table)
 
     def moment(self, ts: float) -> str:
         """A time in seconds since 1970, to the minute and with its zone; empty for none."""

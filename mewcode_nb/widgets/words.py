@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mewcode_nb.widgets.sentences import Sentences
+
 __all__ = ["Words", "choose_language"]
 
 _EN = {
@@ -193,24 +195,15 @@ _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+")
 """A Chinese character, or letters in a row."""
 
 
-class Words:
+class Words(Sentences):
     """The words of one language; `words("allow")` gives the sentence, its blanks filled in."""
 
     def __init__(self, language: str = "en") -> None:
-        self.language = language
-        self._table: Mapping[str, str] = _ZH if language == "zh" else _EN
-
-    def __call__(self, key: str, **values: object) -> str:
-        """The sentence for a key; a wrong key is a `KeyError`, for the developer."""
-        return self._table[key].format(**values)
+        super().__init__({"en": _EN, "zh": _ZH}, language)
 
     def giver(self, by: str) -> str:
         """Who decided (`Decision.by`): you, an earlier answer, the policy; a mode as it is."""
         return self._table.get(f"by_{by}", by)
-
-    def names(self) -> frozenset[str]:
-        """Every key there is."""
-        return frozenset(self._table)
 
 
 def choose_language(setting: str, environment: Mapping[str, str], sample: str = "") -> str:
