@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from mewcode_nb.events import Usage
 from mewcode_nb.notebook.page import Page
 from mewcode_nb.notebook.session_commands import chosen_session, session_words
 from mewcode_nb.notebook.session_words import SessionWords
+from mewcode_nb.session.row import folder_size
 from mewcode_nb.widgets.cards import size_words
 
 if TYPE_CHECKING:
@@ -135,24 +134,11 @@ def _kept(store: FolderStore) -> _Kept:
     return _Kept(
         home.parent,
         store.list(),
-        _size(store.sessions),
-        sum(_size(folder) for folder in store.sessions.glob("*/tool-results")),
-        _size(home / "trash"),
-        _size(home / "cache"),
+        folder_size(store.sessions),
+        sum(folder_size(folder) for folder in store.sessions.glob("*/tool-results")),
+        folder_size(home / "trash"),
+        folder_size(home / "cache"),
     )
-
-
-def _size(folder: Path) -> int:
-    """Bytes of the files below; what goes away meanwhile counts nothing, links are not followed."""
-    total = 0
-    for top, _, names in os.walk(folder):
-        for name in names:
-            try:
-                found = Path(top, name).lstat()
-            except OSError:
-                continue
-            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
-    return total
 
 
 def _tokens(usage: Usage) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import tee
 from pathlib import Path
@@ -123,7 +124,8 @@ def folder_size(folder: Path) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     else:
-                        total += entry.stat(follow_symlinks=False).st_size
+                        with suppress(FileNotFoundError):  # gone since its name was read
+                            total += entry.stat(follow_symlinks=False).st_size
         except OSError:
             continue
     return total
