@@ -1,7 +1,7 @@
-"""Writing a fork: a whole new session made aside and put in its place in one step.
+"""Writing a fork or an import: a whole new session made aside and put in its place in one step.
 
 A kill before that step leaves a hidden folder that no list shows and nobody waits for; after it the
-fork is complete.
+session is complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Fork", "write_fork"]
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a fork is made of: its header, its other records, the session they come from."""
+    """What a copy is made of: its header, its other records, the folder its files come from."""
 
     header: SessionRecord
     records: Sequence[Record]
@@ -116,4 +116,6 @@ def _clear(aside: Path, folder: Path, files: FileOps) -> None:
 def _told(sessions: Path, error: Exception) -> SessionError:
     if isinstance(error, OSError):
         return failure("create a session in", sessions, error)
-    return RecordTooLarge(f"cannot store a record: {error}", remedy="fork at another message")
+    return RecordTooLarge(
+        f"cannot store a record: {error}", remedy="leave that message out: fork before it"
+    )
