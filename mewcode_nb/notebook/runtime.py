@@ -188,10 +188,11 @@ class Runtime:
         conversation, store = self._stored("rewind")
         assert conversation.log is not None
         info = store.find(conversation.session_id)
-        if with_next:
-            self._before = conversation.as_it_stands(store.load(info.id))
         held = rewound(store, conversation.log, to)
-        return self._look_again(info, held, with_next=with_next).state
+        before = conversation.as_it_stands(store.load(info.id)) if with_next else None
+        state = self._look_again(info, held, with_next=with_next).state
+        self._before = before  # only now: what failed above changed nothing
+        return state
 
     def fork(self, at: str = "") -> Resumed:
         """Go on in a new session that shares this one's messages up to `at` (a number or an id).
