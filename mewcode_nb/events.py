@@ -10,24 +10,49 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from mewcode_nb.context_events import (
+    BreakerTripped,
+    CompactionFailed,
+    CompactionFinished,
+    CompactionProgress,
+    CompactionReport,
+    CompactionStarted,
+    Coverage,
+    RecoveredFile,
+    Recovery,
+    Spilled,
+    Trigger,
+)
 from mewcode_nb.messages import Block
+from mewcode_nb.usage import Usage
 
 __all__ = [
     "ApprovalAsked",
     "ApprovalGiven",
     "AssistantMessage",
+    "BreakerTripped",
+    "CompactionFailed",
+    "CompactionFinished",
+    "CompactionProgress",
+    "CompactionReport",
+    "CompactionStarted",
+    "Coverage",
     "Decision",
     "Effect",
     "Event",
     "Notice",
     "Proposal",
+    "RecoveredFile",
+    "Recovery",
     "Retrying",
     "SdkLoading",
+    "Spilled",
     "TextDelta",
     "ThinkingDelta",
     "ToolFinished",
     "ToolInputDelta",
     "ToolStarted",
+    "Trigger",
     "TurnFinished",
     "TurnResult",
     "TurnStarted",
@@ -41,29 +66,6 @@ class Effect(StrEnum):
     READ = "read"
     EDIT = "edit"
     EXECUTE = "execute"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one response, or of several added up. The three inputs do not overlap."""
-
-    input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    output_tokens: int = 0
-
-    @property
-    def total_input(self) -> int:
-        """All tokens the request carried."""
-        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cache_creation_input_tokens + other.cache_creation_input_tokens,
-            self.cache_read_input_tokens + other.cache_read_input_tokens,
-            self.output_tokens + other.output_tokens,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,12 @@ Event: TypeAlias = (
     | ApprovalGiven
     | ToolStarted
     | ToolFinished
+    | Spilled
+    | CompactionStarted
+    | CompactionProgress
+    | CompactionFinished
+    | CompactionFailed
+    | BreakerTripped
     | Notice
     | TurnFinished
 )

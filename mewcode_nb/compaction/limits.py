@@ -1,0 +1,104 @@
+"""Every number of the context engine, scaled to the model's window.
+
+The sizes for a window of 200,000 tokens are those of the design (its section on the context
+engine); each is also a share of the window, so that small windows keep their proportions. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "COVERAGE_ITEMS",
+    "MAX_REQUESTS",
+    "MIN_GAIN",
+    "PREVIEW_BYTES",
+    "PREVIEW_LINES",
+    "RECOVERED_FILES",
+    "SMALLEST_WINDOW",
+    "SPILL_MESSAGE_BYTES",
+    "SPILL_RESULT_BYTES",
+    "TAIL_MESSAGES",
+    "TRIES",
+    "Limits",
+    "limits_for",
+]
+
+SMALLEST_WINDOW = 8_000
+"""Tokens of a window below which compaction does not start by itself."""
+SPILL_RESULT_BYTES = 50_000
+"""Bytes of UTF-8 (or of an image's base64) above which one result moves to a file."""
+SPILL_MESSAGE_BYTES = 200_000
+"""Bytes of all results of one message above which the largest move to files."""
+PREVIEW_LINES, PREVIEW_BYTES = 20, 2_048
+"""What stays of a moved text in the conversation, at most."""
+TAIL_MESSAGES = 5
+"""Messages that stay word for word at least, the last ones."""
+RECOVERED_FILES = 5
+"""Files that are read again after a compaction, those read last."""
+TRIES = 3
+"""Automatic compactions that may fail in a row before they pause."""
+MAX_REQUESTS = 6
+"""Requests one compaction may send, all attempts counted."""
+MIN_GAIN = 0.1
+"""Share of the tokens before that a compaction must free, or nothing is changed: ten percent, as
+another agent that measures its gain asks for (OpenHands SDK, August 2026)."""
+COVERAGE_ITEMS = 200
+"""Dropped items a coverage appendix lists at most; what is left out of it is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The sizes that hold for one window, all in tokens."""
+
+    window: int
+    summary: int
+    """Room kept free for the summary's own output."""
+    auto_margin: int
+    manual_margin: int
+    tail: int
+    """Recent messages that stay word for word, at least."""
+    said: int
+    """The user's words that section 6 holds; what is older goes to a file."""
+    recovered_file: int
+    """One file that is read again."""
+    resume_margin: int
+    """What must be free of the window for a session to go on without an offer to compact."""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether compaction may start by itself in a window of this size."""
+        return self.window >= SMALLEST_WINDOW
+
+    @property
+    def auto_line(self) -> int:
+        """Tokens from which compaction starts by itself: 167,000 of 200,000."""
+        return self.window - self.summary - self.auto_margin
+
+    @property
+    def manual_line(self) -> int:
+        """Tokens up to which a history is accepted after a manual or an emergency compaction."""
+        return self.window - self.summary - self.manual_margin
+
+    @property
+    def resume_line(self) -> int:
+        """Tokens from which a resumed session is offered a compaction first."""
+        return self.window - self.resume_margin
+
+
+def limits_for(window: int) -> Limits:
+    """The sizes for a window of that many tokens."""
+
+    def at_most(tokens: int, share: float) -> int:
+        return min(tokens, int(window * share))
+
+    return Limits(
+        window=window,
+        summary=at_most(20_000, 0.1),
+        auto_margin=at_most(13_000, 0.065),
+        manual_margin=at_most(3_000, 0.015),
+        tail=at_most(10_000, 0.05),
+        said=at_most(20_000, 0.1),
+        recovered_file=at_most(5_000, 0.025),
+        resume_margin=at_most(8_000, 0.04),
+    )
