@@ -26,7 +26,7 @@ from mewcode_nb.session.records import (
 )
 from mewcode_nb.session.state import SessionState
 
-__all__ = ["Base", "Checkpoint", "checkpoint_of", "read_checkpoint"]
+__all__ = ["Base", "Checkpoint", "checkpoint_of", "other_parts", "read_checkpoint"]
 
 _Kind = TypeVar("_Kind", ReadRecord, SpillRecord, NamespaceRecord)
 
@@ -70,6 +70,12 @@ def checkpoint_of(state: SessionState) -> JsonObject:
         "last_ts": state.last_ts,
         **{name: part for name, part in parts.items() if part},
     }
+
+
+def other_parts(value: JsonObject) -> JsonObject:
+    """What a checkpoint holds beside the state: it belongs to the compaction itself."""
+    known = {item.name for item in fields(Checkpoint)}
+    return {name: part for name, part in value.items() if name not in known}
 
 
 def read_checkpoint(value: JsonObject) -> Checkpoint | None:

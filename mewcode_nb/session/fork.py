@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mewcode_nb.messages import is_tool_result, is_tool_use
-from mewcode_nb.session.checkpoint import checkpoint_of
+from mewcode_nb.session.checkpoint import checkpoint_of, other_parts
 from mewcode_nb.session.records import (
     CompactRecord,
     MessageRecord,
@@ -48,7 +48,8 @@ def fork_records(state: SessionState, at: str = "") -> tuple[Record, ...]:
     tail = _lines(state, later, [item for item in seen if item.offset >= stands])
     moved = _compaction(compaction, keep, head)
     numbered = replace(moved, checkpoint={**moved.checkpoint, "turns": said[0].turn})
-    return (*head, numbered, *tail)
+    words = [spill for (of, _), spill in state.spills.items() if of == compaction.id]
+    return (*head, numbered, *words, *tail)
 
 
 def _up_to(
@@ -107,4 +108,5 @@ def _compaction(
     """The compaction as the fork has it; where its first kept message stands is not known yet."""
     before = fold(PlacedRecord(item, number, number) for number, item in enumerate(head))
     names = tuple(item.id for item in keep)
-    return replace(record, keep=names, checkpoint=checkpoint_of(before), offset=None)
+    checkpoint = {**other_parts(record.checkpoint), **checkpoint_of(before)}
+    return replace(record, keep=names, checkpoint=checkpoint, offset=None, usage=None)

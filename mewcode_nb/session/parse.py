@@ -262,6 +262,9 @@ def _compact(source: _Source) -> CompactRecord | LegacyCompact:
         coverage=source.object("coverage") or {},
         checkpoint=source.object("checkpoint") or {},
         offset=source.count("offset") if has_offset else None,
+        usage=_usage(source.get("usage")),
+        model=source.text("model"),
+        stats=source.object("stats") or {},
         extra=source.rest(CompactRecord),
     )
 

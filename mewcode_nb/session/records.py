@@ -167,6 +167,11 @@ class CompactRecord:
     checkpoint: JsonObject = field(default_factory=dict)
     offset: int | None = None
     """Where the first kept message's line begins; None where nothing was kept."""
+    usage: Usage | None = None
+    """What the summary took, all requests for it added up."""
+    model: str = ""
+    stats: JsonObject = field(default_factory=dict)
+    """What a report of it shows beside the rest; nothing depends on it."""
     extra: JsonObject = field(default_factory=dict)
 
 

@@ -249,6 +249,8 @@ class _Fold:
             self._report(placed, "a compaction keeps messages that are not there")
         self.frames.append(_Frame(record, self.live))
         self.offsets[record.id] = placed.offset
+        if record.usage is not None:
+            self.usage[record.id] = record.usage
         noted = record.checkpoint.get("turns")  # in a fork, the turns before are not in the file
         self.turns = max(self.turns, noted if isinstance(noted, int) else 0)
         summary = replace(summary_message(record), turn=self.turns)
@@ -263,7 +265,12 @@ class _Fold:
         frame = self.frames.pop()
         keep = set(frame.record.keep)
         present = {message.id for message in self.live}
-        later = [m for m in self.live if m.id not in keep and m.id != frame.record.id]
+        # Thinking is bound to what stood before it when it was thought: here, to the summary.
+        later = [
+            _without_thinking(message)
+            for message in self.live
+            if message.id not in keep and message.id != frame.record.id
+        ]
         self.live = [*_before_rewound(frame.before, keep, present), *later]
 
     def _rewind(self, record: RewindRecord, placed: PlacedRecord) -> None:

@@ -11,13 +11,16 @@ from mewcode_nb.events import Usage
 from mewcode_nb.messages import Message
 from mewcode_nb.repair import repair
 from mewcode_nb.session.branches import read_branches
+from mewcode_nb.session.checkpoint import checkpoint_of
 from mewcode_nb.session.fork import fork_records
 from mewcode_nb.session.records import (
     CompactRecord,
     MessageRecord,
     PlacedRecord,
     RewindRecord,
+    Section,
     SessionRecord,
+    SpillRecord,
 )
 from mewcode_nb.session.replay import fold, rewound
 from mewcode_nb.session.tail import read_tail
@@ -128,6 +131,22 @@ def test_a_fork_of_a_compacted_session_keeps_what_the_compaction_kept(talk):
     assert records[at].checkpoint["turns"] == 2
     assert set(records[at].checkpoint["usage"].values()) == {0}
     assert forked(state, "m2").records[-1].id == "m2"
+
+
+def test_a_fork_keeps_what_belongs_to_the_compaction_but_not_its_price(talk):
+    made = grown(talk, [("say", 1), ("say", 2)])
+    marks = {"said": {"file": "tool-results/said.md"}}
+    facts = {**checkpoint_of(made.state), **marks}
+    words = SpillRecord(5.0, "c9", "tool-results/said.md", 9, "ab", "", target="said")
+    section = (Section("6. All user messages", "m1"),)
+    made.write(
+        CompactRecord(5.0, "c9", "auto", section, checkpoint=facts, usage=Usage(1, 2, 3, 4)), words
+    )
+    made.say(3)
+    fork = forked(made.state)
+    assert fork.usage == Usage()
+    assert fork.compactions[-1].checkpoint["said"] == marks["said"]
+    assert fork.spills["c9", "said"] == words
 
 
 def test_row_33_the_answers_of_a_fork_are_paid_for_once(talk):

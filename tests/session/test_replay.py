@@ -163,6 +163,21 @@ def test_undone_compaction_brings_back_the_words_and_keeps_what_followed():
     assert state.compactions == ()
 
 
+def test_what_was_thought_after_a_compaction_does_not_outlive_its_undoing():
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    said = {"type": "text", "text": "a4"}
+    later = answer("a4", thought, said)
+    state = state_of(*TALK, compact(), user("u4"), later, UncompactRecord(3.0, "c1"))
+    assert state.messages[-1].content == (said,)
+
+
+def test_row_33_a_summary_is_paid_for_once_and_stays_paid_for_when_it_is_undone():
+    paid = compact(usage=Usage(5, 0, 90, 7), model="m")
+    log = [user("u1"), answer("a1", usage=Usage(10, 100, 1000, 1)), paid]
+    assert state_of(*log).usage == Usage(15, 100, 1090, 8)
+    assert state_of(*log, UncompactRecord(3.0, "c1")).usage == Usage(15, 100, 1090, 8)
+
+
 def test_compactions_on_compactions_are_undone_one_by_one():
     log = [*TALK, compact("c1", ["a2"]), user("u3"), compact("c2", ["u3"]), user("u4")]
     assert ids(state_of(*log)) == ["c2", "u3", "u4"]
