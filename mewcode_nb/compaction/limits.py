@@ -12,6 +12,7 @@ __all__ = [
     "COVERAGE_ITEMS",
     "MAX_REQUESTS",
     "MIN_GAIN",
+    "POOR_PASSES",
     "PREVIEW_BYTES",
     "PREVIEW_LINES",
     "RECOVERED_FILES",
@@ -38,6 +39,8 @@ RECOVERED_FILES = 5
 """Files that are read again after a compaction, those read last."""
 TRIES = 3
 """Automatic compactions that may fail in a row before they pause."""
+POOR_PASSES = 2
+"""Automatic compactions in a row that would free too little before they pause."""
 MAX_REQUESTS = 6
 """Requests one compaction may send, all attempts counted."""
 MIN_GAIN = 0.1
