@@ -9,6 +9,7 @@ MewcodeError                     the user: one line, no traceback
 │   ├── AmbiguousSession         a name that fits several sessions: lists them
 │   ├── RecordTooLarge           a record that no session can hold
 │   └── SessionLocked            another process holds it
+├── CompactionError              a conversation could not be compacted: it is what it was
 └── ModelError                   the service, or the way to it
     ├── ContextTooLong           prompt over the window, in any of its wordings
     ├── MalformedHistory         the service refused the shape of the conversation
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmbiguousSession",
     "AuthenticationFailed",
+    "CompactionError",
     "ConfigError",
     "ContextTooLong",
     "Interrupted",
@@ -100,6 +102,17 @@ class SessionLocked(SessionError):
 
 class RecordTooLarge(SessionError):
     """A record that cannot be stored however often it is tried."""
+
+
+class CompactionError(MewcodeError):
+    """A conversation could not be compacted; it is what it was.
+
+    `poor` says that it could have been, but would have freed too little.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", poor: bool = False) -> None:
+        super().__init__(message, remedy=remedy)
+        self.poor = poor
 
 
 class ModelError(MewcodeError):

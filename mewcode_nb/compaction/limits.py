@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "COVERAGE_ITEMS",
+    "LEAST_SUMMARY",
     "MAX_REQUESTS",
     "MIN_GAIN",
     "POOR_PASSES",
@@ -43,6 +44,8 @@ POOR_PASSES = 2
 """Automatic compactions in a row that would free too little before they pause."""
 MAX_REQUESTS = 6
 """Requests one compaction may send, all attempts counted."""
+LEAST_SUMMARY = 500
+"""Tokens of output below which a summary of nine sections cannot be expected."""
 MIN_GAIN = 0.1
 """Share of the tokens before that a compaction must free, or nothing is changed: ten percent, as
 another agent that measures its gain asks for (OpenHands SDK, August 2026)."""
