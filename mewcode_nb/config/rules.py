@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
+from mewcode_nb.config.price_list import read_prices
+
 __all__ = [
     "CREDENTIAL_KEYS",
     "RULES",
@@ -46,7 +48,7 @@ class Rule:
     choices: tuple[str, ...] = ()
     least: float = 0
     most: float = 0
-    check: Literal["", "word", "url"] = ""
+    check: Literal["", "word", "url", "prices"] = ""
 
     @property
     def allowed(self) -> str:
@@ -59,6 +61,8 @@ class Rule:
             return "an http:// or https:// address without a name or password in it"
         if self.check == "word":
             return "a name without spaces or quotes"
+        if self.check == "prices":
+            return "MODEL=INPUT/OUTPUT or MODEL=INPUT/OUTPUT/CACHED, several with commas between"
         number = "a whole number" if self.kind is int else "a number"
         return f"{number} from {self.least:,.15g} to {self.most:,.15g}"
 
@@ -92,6 +96,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "keep_last": Rule(int, least=0, most=1_000_000),
         "sessions_quota_mb": Rule(int, least=0, most=100_000_000),
         "trash_days": Rule(int, least=1, most=36_500),
+        "count_tokens": Rule(str, choices=("off", "on")),
+        "prices": Rule(str, check="prices"),
         "local": Rule(bool),
     }
 )
@@ -167,12 +173,22 @@ def _checked_text(rule: Rule, value: str) -> str:
         raise ValueError(rule.allowed)
     if rule.check == "url" and value and not _is_address(value):
         raise ValueError(rule.allowed)
+    if rule.check == "prices" and not _are_prices(value):
+        raise ValueError(rule.allowed)
     return value
 
 
 def _is_word(value: str) -> bool:
     printable = value.isprintable() and not any(character.isspace() for character in value)
     return 0 < len(value) <= _WORD_CHARACTERS and printable and not set(value) & {"'", '"'}
+
+
+def _are_prices(value: str) -> bool:
+    try:
+        read_prices(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_address(value: str) -> bool:

@@ -56,5 +56,9 @@ class Settings:
     """Megabytes for the sessions of a folder, beyond which `keep_last` gives way; 0 for none."""
     trash_days: int = 30
     """Days that a session stays in the trash at least."""
+    count_tokens: str = "off"
+    """off or on: ask the service to count a request where the estimate is close to a limit."""
+    prices: str = ""
+    """USD per million tokens, `MODEL=INPUT/OUTPUT[/CACHED], ...`; they overrule the table."""
     local: bool = False
     """For small local models: recover tool calls written as text, no cache marks, no thinking."""

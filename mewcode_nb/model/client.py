@@ -49,13 +49,14 @@ from mewcode_nb.model.faults import (
     judge,
     read_fault,
 )
-from mewcode_nb.model.limits import choose_limits, listed_window, read_record
+from mewcode_nb.model.limits import choose_limits, listed_window, read_count, read_record
 from mewcode_nb.model.options import ModelOptions
-from mewcode_nb.model.payload import request_body
+from mewcode_nb.model.payload import count_body, request_body
 from mewcode_nb.model.protocol import Completion, ModelEvent, ModelLimits, Request
 from mewcode_nb.model.recover import recover
 from mewcode_nb.model.retry import GiveUp, plan_retry
 from mewcode_nb.model.sse import EventReader, ServerEvent
+from mewcode_nb.model.watch import Stalled, Watch
 
 if TYPE_CHECKING:
     import httpx2
@@ -69,6 +70,8 @@ _DRAIN_SECONDS = 0.25
 """How long the end of a body is waited for after the answer is whole, to keep the connection."""
 _LIMITS_SECONDS = 5.0
 """The longest wait for a model's record: it is useful, not needed."""
+_COUNT_SECONDS = 15.0
+"""The longest wait for a count: the estimate stands in for it."""
 _ASK_AGAIN_SECONDS = 60.0
 _NOTHING_THERE = frozenset({400, 404, 405, 501})
 """Statuses by which a server says for good that it keeps no such record."""
@@ -80,10 +83,6 @@ class _StreamError(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
-
-
-class _Stalled(Exception):
-    """The watchdog ran out."""
 
 
 def sdk_ready() -> bool:
@@ -149,7 +148,7 @@ class AnthropicModel:
             except _caught() as error:
                 failure = error
             failed += 1
-            stalls += isinstance(failure, _Stalled)
+            stalls += isinstance(failure, Stalled)
             verdict = judge(self._fault(failure), now=self._now())
             # A service's own error may quote the key, so it does not go along as the cause.
             cause = failure if isinstance(failure, ValueError) else None
@@ -187,6 +186,17 @@ class AnthropicModel:
         self._limits[model] = (limits, math.inf)
         return limits
 
+    async def count(self, request: Request) -> int | None:
+        """The service's own count of the request; None where it keeps none, or cannot be asked."""
+        try:
+            self.options.require_credentials()
+            await asyncio.to_thread(_import_sdk)
+            async with asyncio.timeout(_COUNT_SECONDS):
+                counted = await self._json_of(self._post_count(request))
+        except (AuthenticationFailed, _Unasked, TimeoutError):
+            return None
+        return read_count(counted)
+
     async def close(self) -> None:
         """Close the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
@@ -204,7 +214,7 @@ class AnthropicModel:
     async def _attempt(
         self, request: Request, answer: Accumulator
     ) -> AsyncGenerator[Delta | Completion, None]:
-        watch = _Watch(self.options.stall_seconds)
+        watch = Watch(self.options.stall_seconds)
         body = request_body(request, local=self.options.local)
         stream = await watch.limit(self._post(body))
         response, reader = stream.response, EventReader()
@@ -245,15 +255,18 @@ class AnthropicModel:
     async def _post(self, body: JsonObject) -> AsyncStream[object]:
         from anthropic import AsyncStream
 
-        # As bytes: the SDK would copy the whole conversation, value by value, before encoding it.
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return await self._client().post(
             "/v1/messages",
-            content=content.encode(),
+            content=_encoded(body),
             cast_to=object,
             stream=True,
             stream_cls=AsyncStream[object],
         )
+
+    async def _post_count(self, request: Request) -> object:
+        content = _encoded(count_body(request, local=self.options.local))
+        path = "/v1/messages/count_tokens"
+        return await self._client().post(path, content=content, cast_to=object)
 
     def _client(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, Timeout
@@ -300,11 +313,14 @@ class AnthropicModel:
             raise _Unasked from error
 
     async def _get(self, path: str) -> Json:
+        return await self._json_of(self._client().get(path, cast_to=object))
+
+    async def _json_of(self, asked: Awaitable[object]) -> Json:
         """The answer's JSON; None when the server has nothing there. Raises `_Unasked`."""
         from anthropic import APIError, APIStatusError
 
         try:
-            return cast(Json, await self._client().get(path, cast_to=object))
+            return cast(Json, await asked)
         except APIStatusError as error:
             if error.status_code in _NOTHING_THERE:
                 return None
@@ -331,7 +347,7 @@ class AnthropicModel:
             return error.fault
         if isinstance(error, APIStatusError):
             return self._answered(error.response, error.body)
-        if isinstance(error, _Stalled | APITimeoutError):
+        if isinstance(error, Stalled | APITimeoutError):
             seconds = f"nothing for {self.options.stall_seconds:g} s"
             return Fault(host, kind=STALLED, message=seconds)
         if isinstance(error, APIConnectionError):
@@ -348,32 +364,17 @@ class _Unasked(Exception):
     """The server could not be asked for a model's record."""
 
 
-class _Watch:
-    """The deadline for the next sign of work, on the running loop's clock."""
-
-    def __init__(self, seconds: float) -> None:
-        self._clock = asyncio.get_running_loop().time
-        self._seconds = seconds
-        self.feed()
-
-    def feed(self) -> None:
-        self._deadline = self._clock() + self._seconds
-
-    async def limit(self, awaitable: Awaitable[T]) -> T:
-        """The awaited value, or `_Stalled` past the deadline; a cancellation stays itself."""
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                return await awaitable
-        except TimeoutError as error:
-            raise _Stalled from error
-
-
 def _caught() -> tuple[type[Exception], ...]:
     """What a request may raise; known only once the SDK is imported."""
     import httpx2
     from anthropic import APIError
 
-    return (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, _StreamError, _Stalled)
+    return (APIError, httpx2.HTTPError, httpx2.StreamError, ValueError, _StreamError, Stalled)
+
+
+def _encoded(body: JsonObject) -> bytes:
+    # As bytes: the SDK would copy the whole conversation, value by value, before encoding it.
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -12,7 +12,14 @@ from types import MappingProxyType
 from mewcode_nb.messages import Json
 from mewcode_nb.model.protocol import ModelLimits
 
-__all__ = ["DEFAULT_MAX_OUTPUT", "DEFAULT_WINDOW", "choose_limits", "listed_window", "read_record"]
+__all__ = [
+    "DEFAULT_MAX_OUTPUT",
+    "DEFAULT_WINDOW",
+    "choose_limits",
+    "listed_window",
+    "read_count",
+    "read_record",
+]
 
 DEFAULT_WINDOW = 200_000
 DEFAULT_MAX_OUTPUT = 8_192
@@ -53,6 +60,12 @@ def listed_window(listing: Json, model: str) -> int:
     named = [e for e in entries if isinstance(e, dict) and e.get("id") == model]
     chosen = named or (entries if len(entries) == 1 else [])
     return read_record(chosen[0])[0] if chosen else 0
+
+
+def read_count(answer: Json) -> int | None:
+    """The tokens of a `count_tokens` answer; None where it says none."""
+    counted = _count(answer.get("input_tokens")) if isinstance(answer, dict) else 0
+    return counted or None
 
 
 def choose_limits(model: str, record: tuple[int, int], setting: int) -> ModelLimits:

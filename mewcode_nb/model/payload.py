@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from mewcode_nb.messages import Json, JsonObject
 from mewcode_nb.model.protocol import Request
 
-__all__ = ["request_body"]
+__all__ = ["count_body", "request_body"]
 
 
 def request_body(request: Request, *, local: bool) -> JsonObject:
@@ -31,6 +31,13 @@ def request_body(request: Request, *, local: bool) -> JsonObject:
         body["tools"] = keep(request.tools)
     if request.thinking is not None and not local:
         body["thinking"] = request.thinking
+    return body
+
+
+def count_body(request: Request, *, local: bool) -> JsonObject:
+    """The body of `POST /v1/messages/count_tokens`: what is sent, without what makes an answer."""
+    body = request_body(request, local=local)
+    del body["max_tokens"], body["stream"]
     return body
 
 

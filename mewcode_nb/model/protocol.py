@@ -95,6 +95,14 @@ class Model(Protocol):
         """The model's window and output limit; cached, never raises for an unknown model."""
         ...
 
+    async def count(self, request: Request) -> int | None:
+        """Tokens of the request by the service's own count, without an answer to it.
+
+        None where the service has no such count or cannot be asked: the estimate stands in. Never
+        raises for either.
+        """
+        ...
+
     async def close(self) -> None:
         """Let go of connections."""
         ...

@@ -84,6 +84,8 @@ class MewcodeMagics(Magics):
     keep_last = _count("So many of the newest sessions of a folder stay whatever their age.")
     sessions_quota_mb = _count("Megabytes for the sessions of a folder; 0 for no limit.")
     trash_days = _count("Days that a session stays in the trash at least.")
+    count_tokens = _text("Ask the service to count a request near a limit: off or on.")
+    prices = _text("USD per million tokens: MODEL=INPUT/OUTPUT or MODEL=INPUT/OUTPUT/CACHED, ...")
     local = _switch("For small local models: recover tool calls that were written as text.")
 
     idle_preload: IdlePreload

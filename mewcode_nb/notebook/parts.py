@@ -40,6 +40,10 @@ class LiveModel:
         """As `Model.limits`."""
         return await self._model.limits(model)
 
+    async def count(self, request: Request) -> int | None:
+        """As `Model.count`."""
+        return await self._model.count(request)
+
     async def close(self) -> None:
         """Close the connections of the running loop."""
         await self._model.close()

@@ -43,6 +43,8 @@ SETTING_NAMES = (
     "keep_last",
     "sessions_quota_mb",
     "trash_days",
+    "count_tokens",
+    "prices",
     "local",
 )
 

@@ -54,10 +54,12 @@ class ScriptedModel:
         window: int = 1_000_000,
         max_output: int = 128_000,
         token_scale: float = 1.0,
+        count_tokens: bool = True,
     ) -> None:
         self._player = Player(script, default=default)
         self._limits = Limits(window=window, max_output=max_output)
         self._scale = token_scale
+        self._counts = count_tokens
         self._issued = Issued()
         self._calls = 0
         self.requests: list[Request] = []
@@ -78,6 +80,11 @@ class ScriptedModel:
     async def limits(self, model: str) -> ModelLimits:
         """The limits given at construction, for any model."""
         return ModelLimits(self._limits.window, self._limits.max_output, "model record")
+
+    async def count(self, request: Request) -> int | None:
+        """The tokens an answer to the request would report as its input."""
+        items = prompt_items(_body(request), self._scale)
+        return sum(item.tokens for item in items) if self._counts else None
 
     async def close(self) -> None:
         """Note that it was closed."""

@@ -12,6 +12,7 @@ from mewcode_nb.config.load import Sources, load_settings
 from mewcode_nb.config.rules import RULES
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+EXAMPLES = {"word": "some-model", "url": "http://127.0.0.1", "prices": "some-model=1/5"}
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in DOCUMENT.splitlines()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mewcode_nb.model.payload import request_body
+from mewcode_nb.model.payload import count_body, request_body
 from mewcode_nb.model.protocol import Request
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
@@ -74,3 +74,11 @@ def test_the_local_profile_changes_nothing_of_what_it_was_given():
 def test_content_given_as_a_string_passes():
     given = request(messages=({"role": "user", "content": "hi"},))
     assert request_body(given, local=True)["messages"] == [{"role": "user", "content": "hi"}]
+
+
+def test_what_is_counted_is_what_is_sent():
+    sent = request_body(request(), local=False)
+    answer_only = {"max_tokens", "stream"}
+    assert count_body(request(), local=False) == {
+        name: value for name, value in sent.items() if name not in answer_only
+    }

@@ -132,3 +132,9 @@ def test_a_stall_can_be_cancelled():
 def test_limits_are_those_given():
     limits = asyncio.run(ScriptedModel(window=8000, max_output=500).limits("any"))
     assert (limits.window, limits.max_output) == (8000, 500)
+
+
+def test_counting_agrees_with_the_usage_of_the_answer_and_may_be_missing():
+    model = ScriptedModel(["ok"], token_scale=1.4)
+    assert asyncio.run(model.count(HELLO)) == play(model)[-1].usage.input_tokens
+    assert asyncio.run(ScriptedModel(count_tokens=False).count(HELLO)) is None
