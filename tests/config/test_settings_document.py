@@ -42,7 +42,7 @@ def test_the_table_names_the_allowed_values_and_what_a_project_may_do() -> None:
 def test_each_variable_of_the_table_sets_its_setting(row: list[str]) -> None:
     name = row[0].strip("`")
     rule = RULES[name]
-    value = rule.words[0] if rule.words else "http://127.0.0.1" if rule.check else "1"
+    value = rule.words[0] if rule.words else EXAMPLES.get(rule.check, "1")
     variables = re.findall(r"`(\w+)`", row[4])
     assert variables[0] == f"MEWCODE_{name.upper()}"
     for variable in variables:
