@@ -50,7 +50,8 @@ MIN_GAIN = 0.1
 """Share of the tokens before that a compaction must free, or nothing is changed: ten percent, as
 another agent that measures its gain asks for (OpenHands SDK, August 2026)."""
 COVERAGE_ITEMS = 200
-"""Dropped items a coverage appendix lists at most; what is left out of it is counted."""
+"""Dropped items a coverage appendix lists at most, in windows from 200,000 tokens on; smaller
+windows have one for each thousand tokens. What is left out of it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,15 @@ class Limits:
     """One file that is read again."""
     resume_margin: int
     """What must be free of the window for a session to go on without an offer to compact."""
+    coverage_items: int
+    """Dropped items that a coverage appendix lists at most."""
+    wanted: bool = True
+    """Whether the user wants compaction to start by itself."""
 
     @property
     def automatic(self) -> bool:
         """Whether compaction may start by itself in a window of this size."""
-        return self.window >= SMALLEST_WINDOW
+        return self.wanted and self.window >= SMALLEST_WINDOW
 
     @property
     def auto_line(self) -> int:
@@ -107,4 +112,5 @@ def limits_for(window: int) -> Limits:
         said=at_most(20_000, 0.1),
         recovered_file=at_most(5_000, 0.025),
         resume_margin=at_most(8_000, 0.04),
+        coverage_items=at_most(COVERAGE_ITEMS, 0.001),
     )

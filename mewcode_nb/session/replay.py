@@ -42,6 +42,7 @@ from mewcode_nb.session.records import (
     Variable,
 )
 from mewcode_nb.session.state import SessionState, counts_of, total_usage
+from mewcode_nb.session.unmade import unmade_usage
 
 __all__ = [
     "ReachesBackError",
@@ -197,6 +198,7 @@ class _Fold:
                 self.seen.append(placed)
             case MetaRecord():
                 self.meta.update(record.facts)
+                self.usage.update(unmade_usage(record.facts))
             case _:
                 self._change_history(placed)
 
