@@ -160,6 +160,8 @@ class CompactionFailed:
     reason: str
     remedy: str = ""
     failures: int = 0
+    usage: Usage = field(default_factory=Usage)
+    """What its requests took all the same."""
 
 
 @dataclass(frozen=True, slots=True)

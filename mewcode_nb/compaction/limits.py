@@ -22,6 +22,7 @@ __all__ = [
     "SPILL_RESULT_BYTES",
     "TAIL_MESSAGES",
     "TRIES",
+    "Choices",
     "Limits",
     "limits_for",
 ]
@@ -55,6 +56,19 @@ windows have one for each thousand tokens. What is left out of it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose; sizes in tokens, 0 for the window's own share."""
+
+    automatic: bool = True
+    """Whether compaction starts by itself."""
+    line: int = 0
+    """Where it starts."""
+    tail: int = 0
+    said: int = 0
+    recovered_file: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The sizes that hold for one window, all in tokens."""
 
@@ -75,6 +89,8 @@ class Limits:
     """Dropped items that a coverage appendix lists at most."""
     wanted: bool = True
     """Whether the user wants compaction to start by itself."""
+    chosen_line: int = 0
+    """Where the user wants it to start; 0 where nothing was chosen."""
 
     @property
     def automatic(self) -> bool:
@@ -84,7 +100,8 @@ class Limits:
     @property
     def auto_line(self) -> int:
         """Tokens from which compaction starts by itself: 167,000 of 200,000."""
-        return self.window - self.summary - self.auto_margin
+        own = self.window - self.summary - self.auto_margin
+        return min(self.chosen_line, self.manual_line) if self.chosen_line else own
 
     @property
     def manual_line(self) -> int:
@@ -97,8 +114,12 @@ class Limits:
         return self.window - self.resume_margin
 
 
-def limits_for(window: int) -> Limits:
-    """The sizes for a window of that many tokens."""
+def limits_for(window: int, choices: Choices = Choices()) -> Limits:
+    """The sizes for a window of that many tokens; what is chosen is bounded by the window.
+
+    Of the kept tail and the user's words a third of the window each is the most, of one recovered
+    file a tenth: more could never fit together.
+    """
 
     def at_most(tokens: int, share: float) -> int:
         return min(tokens, int(window * share))
@@ -108,9 +129,11 @@ def limits_for(window: int) -> Limits:
         summary=at_most(20_000, 0.1),
         auto_margin=at_most(13_000, 0.065),
         manual_margin=at_most(3_000, 0.015),
-        tail=at_most(10_000, 0.05),
-        said=at_most(20_000, 0.1),
-        recovered_file=at_most(5_000, 0.025),
+        tail=at_most(choices.tail, 1 / 3) or at_most(10_000, 0.05),
+        said=at_most(choices.said, 1 / 3) or at_most(20_000, 0.1),
+        recovered_file=at_most(choices.recovered_file, 0.1) or at_most(5_000, 0.025),
         resume_margin=at_most(8_000, 0.04),
         coverage_items=at_most(COVERAGE_ITEMS, 0.001),
+        wanted=choices.automatic,
+        chosen_line=choices.line,
     )
