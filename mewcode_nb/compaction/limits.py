@@ -18,6 +18,7 @@ __all__ = [
     "PREVIEW_LINES",
     "RECOVERED_FILES",
     "SMALLEST_WINDOW",
+    "SPILL_IMAGE_BYTES",
     "SPILL_MESSAGE_BYTES",
     "SPILL_RESULT_BYTES",
     "TAIL_MESSAGES",
@@ -30,9 +31,12 @@ __all__ = [
 SMALLEST_WINDOW = 8_000
 """Tokens of a window below which compaction does not start by itself."""
 SPILL_RESULT_BYTES = 50_000
-"""Bytes of UTF-8 (or of an image's base64) above which one result moves to a file."""
+"""Bytes of UTF-8 above which one result, or one call's input, moves to a file."""
 SPILL_MESSAGE_BYTES = 200_000
-"""Bytes of all results of one message above which the largest move to files."""
+"""Bytes of UTF-8 of all results of one message above which the largest move to files."""
+SPILL_IMAGE_BYTES = 10_000_000
+"""Bytes of base64 of all images of one message above which the largest move to files: a third of
+what the service takes as one request. A model that reads one of them alone can always see it."""
 PREVIEW_LINES, PREVIEW_BYTES = 20, 2_048
 """What stays of a moved text in the conversation, at most."""
 TAIL_MESSAGES = 5

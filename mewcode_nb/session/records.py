@@ -136,7 +136,7 @@ class MessageRecord:
 class SpillRecord:
     """A result moved to a file; `path` is relative to the session folder, `preview` took its place.
 
-    `target` is `result`, or `input/NAME` where a long string of the call's own input was moved.
+    `target` says what of the call or its result was moved; `spilled` tells how.
     """
 
     ts: float

@@ -16,11 +16,7 @@ from mewcode_nb.blocks import THINKING
 from mewcode_nb.errors import SessionNotFound
 from mewcode_nb.events import Usage
 from mewcode_nb.messages import (
-    Block,
-    Json,
     JsonObject,
-    is_tool_result,
-    is_tool_use,
     text_block,
 )
 from mewcode_nb.session.checkpoint import Base
@@ -41,6 +37,7 @@ from mewcode_nb.session.records import (
     UncompactRecord,
     Variable,
 )
+from mewcode_nb.session.spilled import is_spilled_from, with_preview
 from mewcode_nb.session.state import SessionState, counts_of, total_usage
 from mewcode_nb.session.unmade import unmade_usage
 
@@ -236,11 +233,17 @@ class _Fold:
             self.live[place] = record
 
     def _spill(self, record: SpillRecord) -> None:
-        self.spills[record.tool_use_id, record.target] = record
+        of = record.tool_use_id, record.target
+        self.spills[of] = record
         for place in range(len(self.live) - 1, -1, -1):
             message = self.live[place]
-            if any(_is_target(block, record) for block in message.content):
-                content = tuple(_spilled(block, record) for block in message.content)
+            if any(is_spilled_from(block, *of) for block in message.content):
+                content = tuple(
+                    with_preview(block, record.target, record.preview)
+                    if is_spilled_from(block, *of)
+                    else block
+                    for block in message.content
+                )
                 self.live[place] = replace(message, content=content)
                 return
 
@@ -368,23 +371,6 @@ def _before_rewound(
 def _without_thinking(record: MessageRecord) -> MessageRecord:
     content = tuple(block for block in record.content if block["type"] not in THINKING)
     return record if len(content) == len(record.content) else replace(record, content=content)
-
-
-def _is_target(block: Block, spill: SpillRecord) -> bool:
-    if spill.target == "result":
-        return is_tool_result(block) and block["tool_use_id"] == spill.tool_use_id
-    return is_tool_use(block) and block["id"] == spill.tool_use_id
-
-
-def _spilled(block: Block, spill: SpillRecord) -> Block:
-    if not _is_target(block, spill):
-        return block
-    if is_tool_use(block):
-        name = spill.target.removeprefix("input/")
-        known = name in block["input"]
-        changed: dict[str, Json] = {name: spill.preview} if known else {}
-        return cast("Block", {**block, "input": {**block["input"], **changed}})
-    return cast("Block", {**block, "content": spill.preview})
 
 
 def _variables(records: Iterable[Record]) -> dict[str, Variable]:
