@@ -274,7 +274,7 @@ def _report(
             "Bare messages are role and content as JSON, without id, time, turn, usage.",
             "Ends are compared by quotients with the floor's same turn: disks have moods.",
             "Our own CPU is a turn's less that of the floor's same turn: lines, checks.",
-            f"Our own time was {own * 1e3:.3f} ms a batch, a bare sync on this disk {sync * 1e3:.3f}.",
+            f"Our own time: {own * 1e3:.3f} ms a batch; a bare sync here: {sync * 1e3:.3f}.",
             "A batch's own time hardly depends on the disk, so its ratio does: see ADR 8.",
             f"LangGraph's SqliteSaver: {saver}.",
         ),

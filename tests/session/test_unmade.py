@@ -1,4 +1,4 @@
-"""The cost of a compaction that failed counts with the session, once, and whatever it looks like."""
+"""What a compaction that failed took counts with the session, once, whatever it looks like."""
 
 import pytest
 
