@@ -23,6 +23,7 @@ from mewcode_nb.compaction.limits import (
 from mewcode_nb.compaction.preview import image_preview, text_preview
 from mewcode_nb.messages import Block, Json, JsonObject, clean_text, is_tool_result, is_tool_use
 from mewcode_nb.session.spilled import INPUT, PART, RESULT, with_preview
+from mewcode_nb.tools.images import image_type
 
 __all__ = ["Move", "apply_moves", "plan_moves"]
 
@@ -30,12 +31,6 @@ _LEAST = 2 * PREVIEW_BYTES
 """Bytes below which moving frees next to nothing."""
 _HEAD = 64
 """Characters of base64 that tell what a file is."""
-_MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 _EXTENSIONS = {
     "image/png": "png",
     "image/jpeg": "jpg",
@@ -167,9 +162,7 @@ def _image_in(text: str) -> tuple[str, str]:
     encoded = text.strip()
     if encoded.startswith("data:image/"):
         encoded = encoded.partition(",")[2]
-    head = _decoded(encoded[:_HEAD])
-    media = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-    return media, encoded
+    return image_type(_decoded(encoded[:_HEAD])), encoded
 
 
 def _decoded(encoded: str) -> bytes:
