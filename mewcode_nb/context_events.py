@@ -41,7 +41,7 @@ class Spilled:
     tokens: int
     """Estimated, that the conversation no longer carries."""
     target: str = "result"
-    """`result`, or `input/NAME`."""
+    """`result`, `part/N` of a result that is a list, or `input/NAME`."""
 
 
 @dataclass(frozen=True, slots=True)

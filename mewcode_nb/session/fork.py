@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mewcode_nb.messages import is_tool_result, is_tool_use
 from mewcode_nb.session.checkpoint import checkpoint_of, other_parts
 from mewcode_nb.session.records import (
     CompactRecord,
@@ -23,6 +22,7 @@ from mewcode_nb.session.records import (
     SpillRecord,
 )
 from mewcode_nb.session.replay import SessionState, fold, following_offset, no_message
+from mewcode_nb.session.spilled import is_spilled_from
 
 __all__ = ["fork_records"]
 
@@ -96,9 +96,7 @@ def _latest(records: Iterable[Record]) -> Iterator[Record]:
 def _spills(state: SessionState, record: MessageRecord) -> Iterator[SpillRecord]:
     for (call, target), spill in state.spills.items():
         for block in record.content:
-            moved_result = is_tool_result(block) and block["tool_use_id"] == call
-            moved_input = is_tool_use(block) and block["id"] == call
-            if moved_result if target == "result" else moved_input:
+            if is_spilled_from(block, call, target):
                 yield spill
 
 

@@ -122,6 +122,26 @@ def test_a_fork_brings_each_spill_and_what_was_read_in_its_place(talk):
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "behind"), [("result", "r"), ("part/1", "r"), ("input/content", "a")]
+)
+def test_a_fork_has_a_spill_behind_the_message_it_is_about(target, behind):
+    call = {"type": "tool_use", "id": "t1", "name": "n", "input": {"content": "[cut]"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "[cut]"}
+    spill = SpillRecord(1.0, "t1", "tool-results/t1.txt", 9, "ab", "[cut]", target)
+    records = (
+        SessionRecord(1.0, "s"),
+        MessageRecord(1.0, "u", "user", ({"type": "text", "text": "go"},), "user", 1),
+        MessageRecord(1.0, "a", "assistant", (call,), "assistant", 1),
+        MessageRecord(1.0, "r", "user", (result,), "tool", 1),
+        spill,
+    )
+    state = fold(PlacedRecord(record, 10 * n, n) for n, record in enumerate(records))
+    assert dict(forked(state).spills) == {("t1", target): spill}
+    made = list(fork_records(state))
+    assert made[made.index(spill) - 1].id == behind
+
+
 def test_a_fork_of_a_compacted_session_keeps_what_the_compaction_kept(talk):
     state = grown(talk, [("say", 1), ("say", 2), ("compact", 2), ("say", 3)]).state
     records = fork_records(state)
