@@ -12,7 +12,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import groupby
 
 from mewcode_nb.compaction.limits import (
     PREVIEW_BYTES,
@@ -23,7 +23,7 @@ from mewcode_nb.compaction.limits import (
 from mewcode_nb.compaction.preview import image_preview, text_preview
 from mewcode_nb.messages import Block, Json, JsonObject, clean_text, is_tool_result, is_tool_use
 from mewcode_nb.session.spilled import INPUT, PART, RESULT, with_preview
-from mewcode_nb.tools.images import image_type
+from mewcode_nb.tools.images import IMAGE_SUFFIXES, image_type
 
 __all__ = ["Move", "apply_moves", "plan_moves"]
 
@@ -31,13 +31,6 @@ _LEAST = 2 * PREVIEW_BYTES
 """Bytes below which moving frees next to nothing."""
 _HEAD = 64
 """Characters of base64 that tell what a file is."""
-_EXTENSIONS = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-}
-_Kind: TypeAlias = Literal["text", "image"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +66,23 @@ class _Part:
     owner: str
     target: str
     value: str
-    kind: _Kind
     size: int
     """Bytes of UTF-8, or of base64."""
     failed: bool = False
     media: str = ""
+    """The type of an image, empty for a text."""
 
 
 def plan_moves(content: Sequence[Block]) -> tuple[Move, ...]:
     """What has to move so that every limit holds, in the order of the blocks."""
     parts = [part for place, block in enumerate(content) for part in _parts(place, block)]
-    texts = [part for part in parts if part.kind == "text"]
-    chosen: list[_Part] = []
-    for place in {part.block for part in texts}:
-        chosen += _largest([p for p in texts if p.block == place], SPILL_RESULT_BYTES)
-    done = set(chosen)
-    chosen += _largest([part for part in texts if part not in done], SPILL_MESSAGE_BYTES)
-    chosen += _largest([part for part in parts if part.kind == "image"], SPILL_IMAGE_BYTES)
-    order = {part: at for at, part in enumerate(parts)}
-    return tuple(_move(part) for part in sorted(chosen, key=order.__getitem__))
+    texts = [part for part in parts if not part.media]
+    chosen: set[_Part] = set()
+    for _, of_one in groupby(texts, key=lambda part: part.block):
+        chosen |= _largest([*of_one], SPILL_RESULT_BYTES)
+    chosen |= _largest([part for part in texts if part not in chosen], SPILL_MESSAGE_BYTES)
+    chosen |= _largest([part for part in parts if part.media], SPILL_IMAGE_BYTES)
+    return tuple(_move(part) for part in parts if part in chosen)
 
 
 def apply_moves(content: Sequence[Block], previews: Mapping[Move, str]) -> tuple[Block, ...]:
@@ -102,13 +93,13 @@ def apply_moves(content: Sequence[Block], previews: Mapping[Move, str]) -> tuple
     return tuple(changed)
 
 
-def _largest(parts: Sequence[_Part], limit: int) -> list[_Part]:
+def _largest(parts: Sequence[_Part], limit: int) -> set[_Part]:
     """The largest parts, as many as must go for the rest to be within the limit."""
-    left, chosen = sum(part.size for part in parts), list[_Part]()
+    left, chosen = sum(part.size for part in parts), set[_Part]()
     for part in sorted(parts, key=lambda part: -part.size):
         if left <= limit or part.size < _LEAST:
             break
-        chosen.append(part)
+        chosen.add(part)
         left -= part.size
     return chosen
 
@@ -138,12 +129,12 @@ def _result_part(
         data: Json = source.get("data")
         if isinstance(data, str):
             media = str(source.get("media_type"))
-            yield _Part(place, owner, target, data, "image", len(data), failed, media)
+            yield _Part(place, owner, target, data, len(data), failed, media)
 
 
 def _text(place: int, owner: str, target: str, value: str, *, failed: bool = False) -> _Part:
     size = len(value) if value.isascii() else len(clean_text(value).encode())
-    return _Part(place, owner, target, value, "text", size, failed)
+    return _Part(place, owner, target, value, size, failed)
 
 
 def _move(part: _Part) -> Move:
@@ -151,7 +142,7 @@ def _move(part: _Part) -> Move:
     if not media:
         media, encoded = _image_in(part.value)
     if media and (data := _decoded(encoded)):
-        extension = _EXTENSIONS.get(media, "bin")
+        extension = IMAGE_SUFFIXES.get(media, "bin")
         return Move(part.block, part.owner, part.target, data, extension, part.failed, "", media)
     text = clean_text(part.value)
     return Move(part.block, part.owner, part.target, text.encode(), "txt", part.failed, text)

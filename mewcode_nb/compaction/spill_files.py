@@ -19,11 +19,11 @@ from mewcode_nb.errors import SessionError
 from mewcode_nb.messages import Block
 from mewcode_nb.session.files import FileOps
 from mewcode_nb.session.records import SpillRecord
+from mewcode_nb.session.spilled import SPILL_FOLDER
 from mewcode_nb.tokens import Family, estimate
 
-__all__ = ["SPILL_FOLDER", "SpillFiles", "Spilling", "spill_name"]
+__all__ = ["SpillFiles", "Spilling", "spill_name"]
 
-SPILL_FOLDER = "tool-results"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_ID, _HASH_DIGITS = 40, 12
 _NAMES = 100
@@ -75,7 +75,8 @@ class SpillFiles:
             size = len(move.data)
             record = SpillRecord(ts, move.tool_use_id, path, size, digest, preview, move.target)
             records.append(record)
-        events = tuple(map(_event, previews, records, [family] * len(records)))
+        pairs = zip(previews, records, strict=True)
+        events = tuple(_event(move, record, family) for move, record in pairs)
         return Spilling(apply_moves(content, previews), tuple(records), events, failed)
 
     def write(self, name: str, text: str) -> str:

@@ -14,6 +14,7 @@ from mewcode_nb.notebook.page import Page
 from mewcode_nb.notebook.session_commands import chosen_session, session_words
 from mewcode_nb.notebook.session_words import SessionWords
 from mewcode_nb.session.row import folder_size
+from mewcode_nb.session.spilled import SPILL_FOLDER
 from mewcode_nb.widgets.cards import size_words
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _kept(store: FolderStore) -> _Kept:
         home.parent,
         store.list(),
         folder_size(store.sessions),
-        sum(folder_size(folder) for folder in store.sessions.glob("*/tool-results")),
+        sum(folder_size(folder) for folder in store.sessions.glob(f"*/{SPILL_FOLDER}")),
         folder_size(home / "trash"),
         folder_size(home / "cache"),
     )

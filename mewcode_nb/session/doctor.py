@@ -40,6 +40,7 @@ from mewcode_nb.session.records import (
     to_json,
 )
 from mewcode_nb.session.replay import SessionState, fold
+from mewcode_nb.session.spilled import SPILL_FOLDER
 
 __all__ = ["Finding", "Report", "Sizes", "examine", "write_repaired"]
 
@@ -232,7 +233,7 @@ def _spill_findings(folder: Path, records: Sequence[PlacedRecord]) -> Iterator[F
             continue
         if record.sha256 and hashlib.sha256(data).hexdigest() != record.sha256:
             yield Finding("spill_changed", placed.line, facts)
-    for path in _files(folder / "tool-results"):
+    for path in _files(folder / SPILL_FOLDER):
         relative = path.relative_to(folder).as_posix()
         if relative not in named:
             yield Finding("spill_orphan", 0, {"path": relative})
@@ -256,7 +257,7 @@ def _sizes(log: Path, folder: Path | None) -> Sizes:
     size = log.stat().st_size
     if folder is None:
         return Sizes(log=size, total=size)
-    results = sum(path.lstat().st_size for path in _files(folder / "tool-results"))
+    results = sum(path.lstat().st_size for path in _files(folder / SPILL_FOLDER))
     undo = sum(path.lstat().st_size for path in _files(folder / "undo"))
     total = sum(path.lstat().st_size for path in _files(folder))
     return Sizes(size, results, undo, total)

@@ -10,9 +10,11 @@ from typing import cast
 
 from mewcode_nb.messages import Block, Json, is_tool_result, is_tool_use
 
-__all__ = ["INPUT", "PART", "RESULT", "is_spilled_from", "with_preview"]
+__all__ = ["INPUT", "PART", "RESULT", "SPILL_FOLDER", "is_spilled_from", "with_preview"]
 
 RESULT, PART, INPUT = "result", "part/", "input/"
+SPILL_FOLDER = "tool-results"
+"""Where the files lie, in the session's folder."""
 
 
 def is_spilled_from(block: Block, tool_use_id: str, target: str) -> bool:

@@ -8,12 +8,27 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 
 from mewcode_nb.messages import Json
 
-__all__ = ["IMAGE_TYPES", "image_block", "image_fault", "image_type", "pixel_size"]
+__all__ = [
+    "IMAGE_SUFFIXES",
+    "IMAGE_TYPES",
+    "image_block",
+    "image_fault",
+    "image_type",
+    "pixel_size",
+]
 
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+IMAGE_SUFFIXES: Mapping[str, str] = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+"""The ending of a file's name, without the dot, by media type."""
+IMAGE_TYPES = tuple(IMAGE_SUFFIXES)
 _LARGEST_BASE64 = 5 * 1024 * 1024
 _LONGEST_SIDE = 8_000
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}

@@ -15,6 +15,7 @@ from typing import cast
 from mewcode_nb.blocks import clean_json
 from mewcode_nb.messages import Json, JsonObject
 from mewcode_nb.session.replay import SessionState
+from mewcode_nb.tools.images import IMAGE_SUFFIXES
 from mewcode_nb.transcript.headings import Headings
 from mewcode_nb.transcript.markdown import call_blocks, head_text, not_kept, part_text
 from mewcode_nb.transcript.parts import (
@@ -32,8 +33,6 @@ from mewcode_nb.widgets.html import plain, visible
 from mewcode_nb.widgets.markdown import inert, inert_inline
 
 __all__ = ["notebook_text"]
-
-_SUFFIX = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
 def notebook_text(state: SessionState, headings: Headings, *, thinking: bool = False) -> str:
@@ -96,7 +95,7 @@ class _Writer:
         attachments: JsonObject = {}
         for number, picture in enumerate(part.pictures, start=1):
             if picture.data:
-                name = f"image-{number}.{_SUFFIX[picture.media_type]}"
+                name = f"image-{number}.{IMAGE_SUFFIXES[picture.media_type]}"
                 attachments[name] = {picture.media_type: picture.data}
                 blocks.append(f"![{self.headings('image')}](attachment:{name})")
             else:

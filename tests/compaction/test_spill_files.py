@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mewcode_nb.compaction.spill_files import SPILL_FOLDER, SpillFiles, Spilling
+from mewcode_nb.compaction.spill_files import SpillFiles, Spilling
 from mewcode_nb.errors import SessionError
 from mewcode_nb.messages import Block, tool_result
 from mewcode_nb.session.files import RealFiles
-from mewcode_nb.session.spilled import with_preview
+from mewcode_nb.session.spilled import SPILL_FOLDER, with_preview
 from mewcode_nb.tokens import Family
 
 BIG = "".join(f"line {number}\n" for number in range(60_000))
