@@ -1,5 +1,6 @@
 import errno
 import hashlib
+import os
 import stat
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from mewcode_nb.compaction.spill_files import SpillFiles, Spilling
 from mewcode_nb.errors import SessionError
 from mewcode_nb.messages import Block, tool_result
 from mewcode_nb.session.files import RealFiles
+from mewcode_nb.session.records import MessageRecord, PlacedRecord
+from mewcode_nb.session.replay import fold
 from mewcode_nb.session.spilled import SPILL_FOLDER, with_preview
 from mewcode_nb.tokens import Family
 
@@ -50,6 +53,38 @@ def test_the_record_is_what_the_content_and_the_file_are(folder: Path) -> None:
     assert f"{folder}/{record.path}" in record.preview
     assert (event.path, event.size, event.target) == (record.path, record.bytes, "result")
     assert event.tokens > 100_000
+
+
+CALL: Block = {"type": "tool_use", "id": "t1", "name": "write_file", "input": {"content": BIG}}
+PARTS = tool_result("t1", [{"type": "text", "text": BIG}, {"type": "image", "source": {}}])
+
+
+@pytest.mark.parametrize("block", [tool_result("t1", BIG), PARTS, CALL])
+@pytest.mark.parametrize("stored", ["as it was", "with its previews"])
+def test_a_reader_of_the_records_gets_what_is_sent(folder: Path, block: Block, stored: str) -> None:
+    done = spill(folder, block)
+    content = (block,) if stored == "as it was" else done.content
+    message = MessageRecord(1.0, "m", "user", content, "tool")
+    state = fold(PlacedRecord(record, at, at) for at, record in enumerate((message, *done.records)))
+    assert state.messages[0].content == done.content != (block,)
+
+
+def test_a_file_is_on_the_disk_under_its_name_before_its_record_is_made(folder: Path) -> None:
+    done: list[str] = []
+
+    class Noted(RealFiles):
+        __slots__ = ()
+
+        def sync(self, fd: int) -> None:
+            done.append(f"content, {os.fstat(fd).st_size} bytes")
+            super().sync(fd)
+
+        def sync_folder(self, path: Path) -> None:
+            done.append(f"names in {path.name}")
+            super().sync_folder(path)
+
+    spill(folder, tool_result("t", BIG), files=Noted())
+    assert done == [f"content, {len(BIG)} bytes", f"names in {SPILL_FOLDER}"]
 
 
 def test_files_are_for_their_owner_only(folder: Path) -> None:
